@@ -1,0 +1,48 @@
+"""Every error a user can meet.
+
+    PointsmanError            what went wrong, and `next_step`: the command or change that mends it
+    ├── SettingsError         a key or value in a flag, a variable or pointsman.toml
+    ├── EnvironmentProblem    this machine: Java, jars, ports, disk
+    ├── BrokerError           Kafka cannot be reached, refuses us, or misses a topic
+    ├── PipelineError         Spark cannot run the generation: slots, a query that died
+    ├── CatalogError          the catalog record cannot be read, or belongs to a newer version
+    │   └── FencedOut         another orchestrator has taken over this prefix
+    ├── IllegalMove           a generation was asked to go from one state to another that it cannot reach
+    └── TablesError           the tables server cannot start or answer
+
+The command line prints `str(error)` and `next_step`; a traceback only with --debug.
+"""
+
+from __future__ import annotations
+
+
+class PointsmanError(Exception):
+    """A sentence for the user, and what to do next."""
+
+    def __init__(self, message: str, next_step: str = "") -> None:
+        super().__init__(message)
+        self.next_step = next_step
+
+
+class SettingsError(PointsmanError): ...
+
+
+class EnvironmentProblem(PointsmanError): ...
+
+
+class BrokerError(PointsmanError): ...
+
+
+class PipelineError(PointsmanError): ...
+
+
+class CatalogError(PointsmanError): ...
+
+
+class FencedOut(CatalogError): ...
+
+
+class IllegalMove(PointsmanError): ...
+
+
+class TablesError(PointsmanError): ...
