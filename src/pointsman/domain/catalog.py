@@ -48,9 +48,7 @@ class Catalog:
         others = {n: g for n, g in self.generations.items() if n != generation.number}
         if generation.state is not State.FREED:
             others[generation.number] = generation
-        return replace(
-            self, generations=others, next_number=max(self.next_number, generation.number + 1)
-        )
+        return replace(self, generations=others, next_number=max(self.next_number, generation.number + 1))
 
     def to_bytes(self) -> bytes:
         return json.dumps(
