@@ -306,7 +306,7 @@ def _merge_env(into: dict[str, Any], env: Mapping[str, str], origins: dict[str, 
         if not variable.startswith(ENV_PREFIX) or variable == ENV_FILE:
             continue
         path = variable.removeprefix(ENV_PREFIX).split("__")
-        node, names = into, []
+        node, names = into, list[str]()
         for position, part in enumerate(path):
             name = _spelling(node, part, names)
             names.append(name)

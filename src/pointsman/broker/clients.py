@@ -52,9 +52,10 @@ def assigned_consumer(kafka: Kafka, start: list[TopicPartition], **more: Any) ->
 def messages(consumer: Consumer, timeout: float, batch: int = 1000) -> Iterator[Message]:
     """One batch of good messages; a passing client error is logged and skipped, the next call goes on."""
     for message in consumer.consume(batch, timeout):
-        if message.error() is None:
+        problem = message.error()
+        if problem is None:
             yield message
-        elif message.error().fatal():
-            raise KafkaException(message.error())
+        elif problem.fatal():
+            raise KafkaException(problem)
         else:
-            log.debug("consumer: %s", message.error())
+            log.debug("consumer: %s", problem)

@@ -71,7 +71,7 @@ class EmbeddedBroker:
                 stdout=output,
                 stderr=output,
                 start_new_session=True,
-                preexec_fn=die_with_parent,
+                preexec_fn=die_with_parent,  # noqa: PLW1509 one prctl, no lock is taken
             )
         try:
             self._await_answer(on_wait)

@@ -73,7 +73,7 @@ class TopicAdmin:
 
     def delete(self, names: Iterable[str]) -> None:
         """None of these topics exist when this returns."""
-        wanted = [name for name in names if name in self.list()]
+        wanted = [name for name in names if name in self.existing()]
         if not wanted:
             return
         for name, future in self._admin.delete_topics(wanted, operation_timeout=TIMEOUT).items():
@@ -83,12 +83,12 @@ class TopicAdmin:
                 if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
                     raise self._explain(f"topic '{name}' could not be deleted", error) from error
         deadline = time.monotonic() + TIMEOUT
-        while set(wanted) & set(self.list()):
+        while set(wanted) & set(self.existing()):
             if time.monotonic() > deadline:
                 raise BrokerError(f"topics still there after {TIMEOUT:.0f} s: {', '.join(wanted)}")
             time.sleep(0.05)
 
-    def list(self) -> dict[str, int]:
+    def existing(self) -> dict[str, int]:
         """Topic → number of partitions, of every topic that we may see."""
         try:
             found = self._admin.list_topics(timeout=TIMEOUT).topics
@@ -97,7 +97,7 @@ class TopicAdmin:
         return {name: len(topic.partitions) for name, topic in found.items() if topic.error is None}
 
     def partitions(self, topic: str) -> list[int]:
-        count = self.list().get(topic)
+        count = self.existing().get(topic)
         if count is None:
             raise BrokerError(f"topic '{topic}' does not exist", "create it, or name another topic")
         return list(range(count))

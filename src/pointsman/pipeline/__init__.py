@@ -1,0 +1,1 @@
+"""Spark, and only here: from source topics to the changelogs of one generation."""
