@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pointsman.cli import broker
+from pointsman.cli import broker, tables
 from pointsman.domain.errors import PointsmanError
 
 app = typer.Typer(
@@ -28,6 +28,7 @@ def _options(
 
 
 broker.add_to(app)
+tables.add_to(app)
 
 
 def main() -> None:

@@ -1,0 +1,138 @@
+"""The application that Deephaven loads: every table that viewers can open, and the thread that moves them."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from pointsman.domain.catalog import Catalog
+from pointsman.domain.spec import Spec
+from pointsman.settings import Settings
+from pointsman.tables import schema
+from pointsman.tables.jvm import java_type
+from pointsman.tables.loaded import LoadedGeneration, j_columns, j_map
+
+log = logging.getLogger(__name__)
+FIXED_ROWS = 10_000
+CONSUMER = {
+    "auto.offset.reset": "earliest",
+    "enable.auto.commit": "false",
+    "allow.auto.create.topics": "false",
+    "isolation.level": "read_committed",
+    "max.poll.records": "5000",
+    "fetch.max.wait.ms": "500",
+    "receive.buffer.bytes": "1048576",
+    "client.id": "pointsman-tables",
+}
+
+
+class Application:
+    """Owns every live table of the process. `show` is the one way to change what viewers see."""
+
+    instance: Application | None = None
+
+    def __init__(self, settings: Settings, spec: Spec) -> None:
+        self.settings = settings
+        self.spec = spec
+        self.definition = schema.data_tables(spec)
+        self.consumer = {"bootstrap.servers": settings.kafka.bootstrap_servers, **CONSUMER}
+        self._maker: Any = None
+        self._stable: Any = None
+        self._reader: Any = None
+        self._generations: Any = None
+        self._listed: set[int] = set()
+        self._kept: list[Any] = []
+
+    def build(self) -> dict[str, Any]:
+        """Table name → Java table. Called once, by the application script, on Deephaven's own thread."""
+        self._maker = java_type("pointsman.Tables")()
+        self._stable = self._maker.stable()
+        exported = {name: self._stable.add(name, self._definition(name)) for name in self.definition}
+        self._reader = java_type("pointsman.TopicReader")("pointsman-fixed", j_map(self.consumer))
+        names = self.settings.names
+        for table in schema.fixed_tables(self.spec, names, self.settings.control.topic):
+            rows = self._maker.follow(
+                self._reader,
+                table.topic,
+                table.rule.value,
+                table.only_key,
+                j_columns(table.columns),
+                -1,
+                FIXED_ROWS,
+                table.bounded,
+            )
+            self._kept.append(rows)
+            if table.name == schema.STATUS:
+                self._placeholder(rows)
+            # What happened last is what people look for first.
+            exported[table.name] = rows.table() if table.name == schema.STATUS else rows.newestFirst()
+        self._generations = self._maker.rows(j_columns(schema.GENERATION_COLUMNS))
+        exported[schema.GENERATIONS] = self._generations.largestFirst("generation")
+        self._reader.start()
+        return exported
+
+    def load(self, generation: Any) -> LoadedGeneration:
+        return LoadedGeneration(self._maker, generation, self.consumer, self.settings.tables.keep_rows)
+
+    def show(self, generation: LoadedGeneration) -> None:
+        """In the next update cycle, every data table holds this generation's rows."""
+        self._stable.show(j_map(generation.tables))
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the cycle of the last `show` is over."""
+        return bool(self._stable.isSettled())
+
+    def list_generations(self, catalog: Catalog) -> None:
+        """Makes the table of generations say what the catalog says."""
+        tables = java_type("pointsman.Tables")
+        for generation in catalog.generations.values():
+            topics = ", ".join(f"{s.name}={s.topic}" for s in generation.spec.sources)
+            values = (
+                generation.number,
+                generation.state.value,
+                generation.number == catalog.live,
+                topics,
+                generation.spec.join.value,
+                None if generation.linger_until is None else round(generation.linger_until * 1e6) * 1000,
+                generation.reason,
+                generation.spec.fingerprint,
+            )
+            tables.put(self._generations, str(generation.number), 0, j_row(schema.GENERATION_COLUMNS, values))
+        for number in self._listed - set(catalog.generations):
+            tables.put(self._generations, str(number), 0, None)
+        self._listed = set(catalog.generations)
+
+    def close(self) -> None:
+        if self._reader is not None:
+            self._reader.close()
+
+    def _definition(self, name: str) -> Any:
+        return java_type("pointsman.Tables").definition(j_columns(self.definition[name]))
+
+    def _placeholder(self, rows: Any) -> None:
+        values = {f"{source.name}Topic": source.topic for source in self.spec.sources}
+        values |= {"joinType": self.spec.join.value, "state": "STARTING", "progress": "", "lastError": ""}
+        columns = schema.status_columns(self.spec)
+        row = j_row(columns, tuple(values.get(column.name) for column in columns))
+        java_type("pointsman.Tables").put(rows, schema.STATUS_KEY, -1, row)
+
+
+def j_row(columns: tuple[schema.TableColumn, ...], values: tuple[object, ...]) -> Any:
+    """Java values of the types that the columns store: jpy alone would make an Integer of a small number."""
+    boxes = {"LONG": "java.lang.Long", "SECONDS": "java.lang.Long", "MILLIS": "java.lang.Long"}
+    row = java_type("java.util.ArrayList")()
+    for column, value in zip(columns, values, strict=True):
+        box = boxes.get(column.kind)
+        row.add(java_type(box).valueOf(str(value)) if box and value is not None else value)
+    return row
+
+
+def export() -> None:
+    """Run by the application script: makes the tables and hands them to Deephaven as application fields."""
+    application = Application.instance
+    if application is None:
+        raise RuntimeError("the tables server was not started by pointsman")
+    state = java_type("io.deephaven.appmode.ApplicationContext").get()
+    for name, table in application.build().items():
+        state.setField(name, table)
