@@ -12,7 +12,7 @@ from typing import Any
 
 from pointsman.domain.errors import CatalogError
 from pointsman.domain.generation import Generation, State
-from pointsman.domain.spec import JoinType
+from pointsman.domain.spec import JoinType, Spec
 
 FORMAT = 1
 KEY = "catalog"
@@ -25,15 +25,55 @@ class Overrides:
     topics: Mapping[str, str] = field(default_factory=dict)
     join: JoinType | None = None
 
+    @staticmethod
+    def between(base: Spec, spec: Spec) -> Overrides | None:
+        """The fewest overrides that make `base` into `spec`; None where topics and join are not all that differs."""
+        topics = {s.name: s.topic for s in base.sources}
+        found = Overrides(
+            {s.name: s.topic for s in spec.sources if topics.get(s.name) != s.topic},
+            spec.join if spec.join is not base.join else None,
+        )
+        return found if base.with_overrides(found.topics, found.join) == spec else None
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A control message whose verdict waits for the end of a build. All pending ones ask for what is wanted now."""
+
+    partition: int
+    offset: int
+    read_at: float
+    request_id: str | None = None
+    ignored: tuple[str, ...] = ()
+    note: str = ""  # to be said in the verdict
+
+    @property
+    def place(self) -> str:
+        return f"{self.partition}-{self.offset}"
+
 
 @dataclass(frozen=True)
 class Catalog:
+    """`base` is what the overrides are laid upon: the settings' spec, or, when what is wanted cannot be told by
+    overrides of that one (a rollback to a generation of older settings), that spec itself."""
+
     live: int | None = None
     next_number: int = 1
     generations: Mapping[int, Generation] = field(default_factory=dict)
     overrides: Overrides = field(default_factory=Overrides)
     next_control: Mapping[int, int] = field(default_factory=dict)  # control partition → next offset
-    settings_fingerprint: str = ""
+    settings_fingerprint: str = ""  # of the settings that are wanted; empty: to be tried again at the next start
+    base: Spec | None = None
+    previous: Spec | None = None  # what was live before, for a rollback when nothing lingers
+    publishes: int = 0
+    pending: tuple[Pending, ...] = ()
+    last_applied: float | None = None  # when a control message was last applied or confirmed
+    last_error: str = ""
+
+    @property
+    def wanted(self) -> Spec | None:
+        """What should be live: the base with the overrides. None before the first start."""
+        return None if self.base is None else self.base.with_overrides(self.overrides.topics, self.overrides.join)
 
     @property
     def live_generation(self) -> Generation | None:
@@ -50,6 +90,59 @@ class Catalog:
             others[generation.number] = generation
         return replace(self, generations=others, next_number=max(self.next_number, generation.number + 1))
 
+    @property
+    def building(self) -> Generation | None:
+        """The one generation on its way to being published."""
+        return next(iter(self.in_state(State.BUILDING, State.READY)), None)
+
+    @property
+    def lingering(self) -> list[Generation]:
+        """Lingering generations, the one that was live most recently first."""
+        return sorted(self.in_state(State.LINGERING), key=lambda g: g.published, reverse=True)
+
+    def wanting(self, spec: Spec) -> Catalog:
+        """With this spec wanted."""
+        overrides = None if self.base is None else Overrides.between(self.base, spec)
+        if overrides is None:
+            return replace(self, base=spec, overrides=Overrides())
+        return replace(self, overrides=overrides)
+
+    def wanting_live_again(self) -> Catalog:
+        """After a build that failed. With nothing live the wish stays, for the next message to mend.
+
+        Settings that failed are tried again at the next start: whoever mends a topic restarts and expects it.
+        """
+        live = self.live_generation
+        if live is None:
+            return self
+        expressible = self.base is not None and Overrides.between(self.base, live.spec) is not None
+        return replace(self.wanting(live.spec), settings_fingerprint=self.settings_fingerprint if expressible else "")
+
+    def publish(self, number: int, now: float, linger_seconds: float, max_lingering: int) -> Catalog:
+        """With this READY or LINGERING generation live, and the one it replaces lingering: one write, one instant."""
+        old, new = self.live_generation, self.generations[number]
+        count = self.publishes + 1
+        catalog = replace(
+            self.put(new.move(State.LIVE, linger_until=None, published=count)), live=number, publishes=count
+        )
+        if old is not None:
+            catalog = catalog.put(old.move(State.LINGERING, linger_until=now + linger_seconds))
+            if old.spec != new.spec:
+                catalog = replace(catalog, previous=old.spec)
+        for excess in catalog.lingering[max_lingering:]:
+            catalog = catalog.put(excess.move(State.FREEING, linger_until=None))
+        return catalog
+
+    def in_time(self, now: float, linger_seconds: float) -> Catalog:
+        """A clock set back, or a shorter setting, makes nothing wait longer than the settings say."""
+        catalog, latest = self, now + linger_seconds
+        for generation in self.generations.values():
+            if generation.linger_until is not None and generation.linger_until > latest:
+                catalog = catalog.put(replace(generation, linger_until=latest))
+            elif generation.started is not None and generation.started > now:
+                catalog = catalog.put(replace(generation, started=now))
+        return catalog
+
     def to_bytes(self) -> bytes:
         return json.dumps(
             {
@@ -63,6 +156,22 @@ class Catalog:
                 },
                 "nextControl": {str(p): o for p, o in self.next_control.items()},
                 "settingsFingerprint": self.settings_fingerprint,
+                "base": self.base and self.base.to_json(),
+                "previous": self.previous and self.previous.to_json(),
+                "publishes": self.publishes,
+                "pending": [
+                    {
+                        "partition": p.partition,
+                        "offset": p.offset,
+                        "readAt": p.read_at,
+                        "requestId": p.request_id,
+                        "ignored": list(p.ignored),
+                        "note": p.note,
+                    }
+                    for p in self.pending
+                ],
+                "lastApplied": self.last_applied,
+                "lastError": self.last_error,
             }
         ).encode()
 
@@ -84,8 +193,17 @@ class Catalog:
                 overrides=Overrides(record["overrides"]["topics"], JoinType(join) if join else None),
                 next_control={int(p): o for p, o in record["nextControl"].items()},
                 settings_fingerprint=record["settingsFingerprint"],
+                base=Spec.from_json(record["base"]) if record.get("base") else None,
+                previous=Spec.from_json(record["previous"]) if record.get("previous") else None,
+                publishes=record.get("publishes", 0),
+                pending=tuple(
+                    Pending(p["partition"], p["offset"], p["readAt"], p["requestId"], tuple(p["ignored"]), p["note"])
+                    for p in record.get("pending", ())
+                ),
+                last_applied=record.get("lastApplied"),
+                last_error=record.get("lastError", ""),
             )
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise CatalogError(
                 f"the catalog record cannot be read: {type(error).__name__}: {error}",
                 "look at it with a Kafka console consumer, or choose another topics.prefix",

@@ -4,7 +4,9 @@
     ├── SettingsError         a key or value in a flag, a variable or pointsman.toml
     ├── EnvironmentProblem    this machine: Java, jars, ports, disk
     ├── BrokerError           Kafka cannot be reached, refuses us, or misses a topic
+    │   └── TopicTaken        a generation's topic exists already: a leftover, and its number is burnt
     ├── PipelineError         Spark cannot run the generation: slots, a query that died
+    │   └── NoRoom            not enough slots now; freeing a lingering generation may help
     ├── CatalogError          the catalog record cannot be read, or belongs to a newer version
     │   └── FencedOut         another orchestrator has taken over this prefix
     ├── IllegalMove           a generation was asked to go from one state to another that it cannot reach
@@ -33,7 +35,13 @@ class EnvironmentProblem(PointsmanError): ...
 class BrokerError(PointsmanError): ...
 
 
+class TopicTaken(BrokerError): ...
+
+
 class PipelineError(PointsmanError): ...
+
+
+class NoRoom(PipelineError): ...
 
 
 class CatalogError(PointsmanError): ...

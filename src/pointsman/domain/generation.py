@@ -45,6 +45,8 @@ class Generation:
     read_to: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
     linger_until: float | None = None
     reason: str = ""
+    started: float | None = None  # when this build, or its resumption after a restart, began
+    published: int = 0  # the how-manieth publish made it live: of two, the higher was live more recently
 
     def move(self, to: State, **changes: Any) -> Generation:
         if to not in MOVES[self.state]:
@@ -71,6 +73,8 @@ class Generation:
             "readTo": {t: {str(p): o for p, o in offsets.items()} for t, offsets in self.read_to.items()},
             "lingerUntil": self.linger_until,
             "reason": self.reason,
+            "started": self.started,
+            "published": self.published,
         }
 
     @staticmethod
@@ -85,4 +89,6 @@ class Generation:
             read_to={t: {int(p): o for p, o in offsets.items()} for t, offsets in data["readTo"].items()},
             linger_until=data["lingerUntil"],
             reason=data.get("reason", ""),
+            started=data.get("started"),
+            published=data.get("published", 0),
         )

@@ -6,11 +6,47 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from pointsman.domain.verdict import Outcome
+
 
 class Level(StrEnum):
     INFO = "INFO"
     WARN = "WARN"
     ERROR = "ERROR"
+
+
+class Code(StrEnum):
+    """What an entry is about, for machines; these never change their spelling."""
+
+    STARTED = "orchestrator.started"
+    STOPPED = "orchestrator.stopped"
+    TROUBLE = "orchestrator.trouble"  # a step could not be taken now and will be tried again
+    SETTINGS_CHANGED = "settings.changed"
+    SWEPT = "orphans.swept"
+    RECEIVED = "control.received"
+    APPLIED = "control.applied"
+    UNCHANGED = "control.unchanged"
+    CONTROL_REFUSED = "control.refused"
+    CONTROL_FAILED = "control.failed"
+    SUPERSEDED = "control.superseded"
+    SOURCES_REFUSED = "sources.refused"
+    BUILDING = "generation.building"
+    PROGRESS = "generation.progress"
+    READY = "generation.ready"
+    PUBLISHED = "generation.published"
+    LINGERING = "generation.lingering"
+    FREEING = "generation.freeing"
+    FREED = "generation.freed"
+    CANCELLED = "generation.cancelled"
+    FAILED = "generation.failed"
+    RESUMED = "generation.resumed"
+    DOWN = "generation.down"
+    RECOVERED = "generation.recovered"
+    BROKEN = "generation.broken"
+
+    @staticmethod
+    def of(outcome: Outcome) -> Code:
+        return Code(f"control.{outcome.value}")
 
 
 @dataclass(frozen=True)

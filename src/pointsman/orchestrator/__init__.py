@@ -1,0 +1,5 @@
+"""Read → plan → perform → report. Knows the domain and the ports, nothing else."""
+
+from pointsman.orchestrator.loop import Orchestrator, Pace
+
+__all__ = ["Orchestrator", "Pace"]
