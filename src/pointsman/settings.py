@@ -130,6 +130,9 @@ class Pipeline(Section):
     checkpoint_interval_seconds: float = Field(300, ge=5, description="real-time: time between two checkpoints")
     microbatch_interval_ms: int = Field(200, ge=0, description="micro-batch: time between two batches")
     shuffle_partitions: int = Field(2, ge=1, description="partitions of the join's state")
+    shuffle_wait_ms: int = Field(
+        0, ge=0, le=1000, description="real-time: longest wait before a shuffle buffer is sent; 0: from tasks and cores"
+    )
     checkpoints: str = Field("", description="folder or URL for checkpoints; default: checkpoints in home")
     max_value_bytes: int = Field(1_048_576, ge=1, description="a larger record value becomes a dead letter")
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from pointsman.broker import clients
@@ -15,6 +15,7 @@ from pointsman.domain.generation import Generation
 from pointsman.settings import Settings
 
 TIMEOUT = 30.0
+COMMITTED = {"request_timeout": TIMEOUT, "isolation_level": IsolationLevel.READ_COMMITTED}
 COMPACTED = {
     "cleanup.policy": "compact",
     "min.cleanable.dirty.ratio": "0.1",
@@ -103,7 +104,7 @@ class TopicAdmin:
         return list(range(count))
 
     def end_offsets(self, topics: Iterable[str]) -> dict[str, dict[int, int]]:
-        """Per topic and partition, the offset that the next record will get (all transactions counted)."""
+        """Per topic and partition, the offset that the next record will get (open transactions left out)."""
         return self._offsets(topics, OffsetSpec.latest())
 
     def start_offsets(self, topics: Iterable[str]) -> dict[str, dict[int, int]]:
@@ -119,7 +120,7 @@ class TopicAdmin:
         wanted = {TopicPartition(topic, p): spec for topic in topics for p in self.partitions(topic)}
         found: dict[str, dict[int, int]] = {}
         try:
-            for where, future in self._admin.list_offsets(wanted, request_timeout=TIMEOUT).items():
+            for where, future in self._admin.list_offsets(wanted, **COMMITTED).items():
                 found.setdefault(where.topic, {})[where.partition] = future.result(TIMEOUT).offset
         except KafkaException as error:
             raise self._explain("offsets could not be read", error) from error

@@ -72,6 +72,7 @@ def asof(tagged: DataFrame, spec: Spec) -> DataFrame:
         *(F.max_by(f"r_{s.name}", _order(s), spec.asof_history).alias(f"h_{s.name}") for s in spec.sources),
         F.last(f"r_{fact.name}").alias("fact"),
         *(F.last(f"r_{s.name}").alias(f"now_{s.name}") for s in others),
+        F.last("at").alias("at"),
         F.count(F.lit(1)).alias("_version"),
         F.last("origin").alias("_from"),
     )
@@ -82,34 +83,31 @@ def asof(tagged: DataFrame, spec: Spec) -> DataFrame:
 
     touched = F.when(
         F.col("fact").isNotNull(),
-        F.when(F.col("fact.gone"), F.filter(history, lambda r: ~r["gone"] & is_older(r))).otherwise(
-            F.array("fact")
-        ),
+        F.when(F.col("fact.gone"), F.filter(history, lambda r: ~r["gone"] & is_older(r))).otherwise(F.array("fact")),
     )
     for source in others:
-        touched = touched.when(
-            F.col(f"now_{source.name}").isNotNull(), F.filter(history, _changed_by_latest(source))
-        )
-    rows = state.withColumn("f", F.explode(touched))
+        touched = touched.when(F.col(f"now_{source.name}").isNotNull(), F.filter(history, _changed_by_latest(source)))
+    rows = state.withColumn("f", F.explode_outer(touched))
     f = F.col("f")
-    shown = ~F.exists(history, lambda r: r["gone"] & (_position(r) > _position(f)))
+    shown = f.isNotNull() & ~F.exists(history, lambda r: r["gone"] & (_position(r) > _position(f)))
     columns = []
     for source in spec.sources:
         record = f if source is fact else F.when(~_as_of(source, f)["gone"], _as_of(source, f))
         columns += [
-            F.when(shown, record[column.name]).alias(spec.output_name(source, column))
-            for column in source.columns[1:]
+            F.when(shown, record[column.name]).alias(spec.output_name(source, column)) for column in source.columns[1:]
         ]
     value = F.struct(
         F.col("k").alias(spec.key),
         *columns,
         F.when(shown, F.lit("u")).otherwise(F.lit("d")).alias("_op"),
-        f["ts"].alias("_ts"),
+        F.coalesce(f["ts"], F.col("at")).alias("_ts"),
         "_version",
         "_from",
     )
     key = F.concat_ws("-", F.lit(fact.topic), f["partition"].cast("string"), f["offset"].cast("string"))
-    return rows.select(key.alias("key"), F.to_json(value).alias("value"))
+    # A record that changes no row still says how far the join has read: a delete of a key that is never shown.
+    untouched = F.concat(F.lit("~"), F.substring_index("_from", "-", 2))
+    return rows.select(F.when(f.isNotNull(), key).otherwise(untouched).alias("key"), F.to_json(value).alias("value"))
 
 
 def _tagged(parsed: DataFrame, source: Source, spec: Spec) -> DataFrame:
@@ -120,14 +118,9 @@ def _tagged(parsed: DataFrame, source: Source, spec: Spec) -> DataFrame:
     )
     return parsed.where(joinable(source)).select(
         F.col(f"row.{spec.key}").alias("k"),
-        F.concat_ws("-", "source", F.col("partition").cast("string"), F.col("offset").cast("string")).alias(
-            "origin"
-        ),
+        F.concat_ws("-", "source", F.col("partition").cast("string"), F.col("offset").cast("string")).alias("origin"),
         F.col("ts").alias("at"),
-        *(
-            (record if s is source else F.lit(None).cast(_record_type(s))).alias(f"r_{s.name}")
-            for s in spec.sources
-        ),
+        *((record if s is source else F.lit(None).cast(_record_type(s))).alias(f"r_{s.name}") for s in spec.sources),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 
+from pyspark.sql import Column as Col
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -13,20 +14,23 @@ from pointsman.domain.spec import Source
 PAYLOAD_BYTES = 65_536
 
 
-def views(parsed: dict[str, DataFrame], generation: Generation, dead_letters: str) -> DataFrame:
-    """Columns topic, key, value: one output record per input record, keyed by the record's position."""
+def views(parsed: dict[str, DataFrame], generation: Generation, dead_letters: str, partitions: int) -> DataFrame:
+    """Columns topic, partition, key, value: one output record per input record, keyed by the record's position.
+
+    A source partition goes to one view partition, so that a reader sees its records in order.
+    """
     frames = [
-        _view(parsed[source.name], source, generation, dead_letters) for source in generation.spec.sources
+        _view(parsed[source.name], source, generation, dead_letters, partitions) for source in generation.spec.sources
     ]
     return reduce(DataFrame.unionByName, frames)
 
 
-def position() -> F.Column:  # type: ignore[name-defined]
+def position() -> Col:
     """`<topic>-<partition>-<offset>`: the same after a replay, so that readers see a row once."""
     return F.concat_ws("-", F.col("topic"), F.col("partition").cast("string"), F.col("offset").cast("string"))
 
 
-def _view(parsed: DataFrame, source: Source, generation: Generation, dead_letters: str) -> DataFrame:
+def _view(parsed: DataFrame, source: Source, generation: Generation, dead_letters: str, partitions: int) -> DataFrame:
     row = F.to_json(
         F.struct(
             *(F.col(f"row.{c.name}").alias(c.name) for c in source.columns),
@@ -52,6 +56,7 @@ def _view(parsed: DataFrame, source: Source, generation: Generation, dead_letter
     good = F.col("reason").isNull()
     return parsed.select(
         F.when(good, F.lit(generation.views[source.name])).otherwise(F.lit(dead_letters)).alias("topic"),
+        F.when(good, F.pmod("partition", F.lit(partitions))).otherwise(F.lit(0)).alias("partition"),
         position().alias("key"),
         F.when(good, row).otherwise(letter).alias("value"),
     )

@@ -1,0 +1,85 @@
+"""The orchestrator's Engine on Spark: many generations in one session, one run each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from pyspark.sql import SparkSession
+
+from pointsman.broker.topics import TopicAdmin
+from pointsman.domain.errors import PipelineError
+from pointsman.domain.generation import Generation
+from pointsman.domain.progress import Phase, Progress
+from pointsman.domain.spec import JoinType, Source
+from pointsman.pipeline.queries import Queries
+from pointsman.pipeline.run import GenerationRun
+from pointsman.settings import Settings
+
+STARTS_FILE = "starts.json"
+
+
+class SparkEngine:
+    """Owns its runs; the session belongs to who made it."""
+
+    def __init__(self, spark: SparkSession, settings: Settings, admin: TopicAdmin) -> None:
+        self._spark = spark
+        self._settings = settings
+        self._admin = admin
+        self._runs: dict[int, GenerationRun] = {}
+
+    def start(self, generation: Generation) -> None:
+        if generation.spec.join is JoinType.ASOF and self._settings.pipeline.mode == "micro-batch":
+            raise PipelineError(
+                "the as-of join runs in real-time mode only, and pipeline.mode is micro-batch",
+                'set pipeline.mode = "real-time", or choose another join type',
+            )
+        self.resume(generation)
+
+    def resume(self, generation: Generation) -> None:
+        if generation.number in self._runs:
+            return
+        queries = Queries(self._spark, self._settings, generation, self._starts(generation))
+        run = self._runs[generation.number] = GenerationRun(queries, self._admin)
+        run.start()
+
+    def progress(self, number: int) -> Progress:
+        run = self._runs.get(number)
+        return run.progress() if run else Progress(Phase.DOWN, error="not running")
+
+    def run(self, number: int) -> GenerationRun | None:
+        return self._runs.get(number)
+
+    def stop(self, number: int) -> None:
+        run = self._runs.pop(number, None)
+        if run:
+            run.stop()
+
+    def close(self) -> None:
+        for number in list(self._runs):
+            self.stop(number)
+
+    def _starts(self, generation: Generation) -> Mapping[str, Mapping[int, int]]:
+        """Where each source starts, settled once and kept with the checkpoint: `latest` must mean one instant
+        for both queries, also when the build is resumed."""
+        jvm = self._spark._jvm
+        assert jvm is not None
+        path = jvm.org.apache.hadoop.fs.Path(f"{generation.checkpoint}/{STARTS_FILE}")
+        files = path.getFileSystem(self._spark._jsparkSession.sessionState().newHadoopConf())
+        if files.exists(path):
+            stream = files.open(path)
+            text = bytes(stream.readAllBytes()).decode()
+            stream.close()
+            return {s: {int(p): o for p, o in offsets.items()} for s, offsets in json.loads(text).items()}
+        starts = {s.name: self._first_offsets(s) for s in generation.spec.sources}
+        out = files.create(path, True)
+        out.write(bytearray(json.dumps(starts).encode()))
+        out.close()
+        return starts
+
+    def _first_offsets(self, source: Source) -> dict[int, int]:
+        if source.start == "latest":
+            return self._admin.end_offsets([source.topic])[source.topic]
+        if isinstance(source.start, int):
+            return self._admin.offsets_at(source.topic, source.start)
+        return self._admin.start_offsets([source.topic])[source.topic]

@@ -1,0 +1,94 @@
+"""The two streaming queries of one generation: *views* and *join*, from the same sources, each with its checkpoint."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from pointsman.domain.generation import Generation
+from pointsman.domain.spec import JoinType, Source
+from pointsman.pipeline import join, parsing, views
+from pointsman.settings import Settings
+
+NAMES = ("views", "join")
+CATCH_UP_PRODUCER = {"linger.ms": "5", "compression.type": "lz4", "batch.size": "262144"}
+LIVE_PRODUCER = {"linger.ms": "0"}
+
+
+class Pace(Enum):
+    CATCH_UP = "catch-up"  # read all that is there, then end
+    LIVE = "live"  # go on until stopped
+
+
+@dataclass(frozen=True)
+class Queries:
+    """Starts queries; holds none. Both paces share a checkpoint, so live goes on where catch-up ended."""
+
+    spark: SparkSession
+    settings: Settings
+    generation: Generation
+    starts: Mapping[str, Mapping[int, int]]  # source → partition → first offset, the same for both queries
+
+    def start(self, name: str, pace: Pace) -> StreamingQuery:
+        settings = self.settings
+        producer = CATCH_UP_PRODUCER if pace is Pace.CATCH_UP else LIVE_PRODUCER
+        largest = len(self.generation.spec.sources) * settings.pipeline.max_value_bytes + 65_536
+        writer = (
+            self._plan(name)
+            .writeStream.queryName(f"g{self.generation.number}-{name}")
+            .format("kafka")
+            .outputMode("update")
+            .option("checkpointLocation", f"{self.generation.checkpoint}/{name}")
+            .option("kafka.max.request.size", str(largest))
+        )
+        for key, value in (self._client_options() | {f"kafka.{k}": v for k, v in producer.items()}).items():
+            writer = writer.option(key, value)
+        if pace is Pace.CATCH_UP:
+            return writer.trigger(availableNow=True).start()
+        if settings.pipeline.mode == "micro-batch":
+            return writer.trigger(processingTime=f"{settings.pipeline.microbatch_interval_ms} milliseconds").start()
+        interval = f"{settings.pipeline.checkpoint_interval_seconds:g} seconds"
+        return writer.trigger(realTime=interval).start()  # type: ignore[call-overload,no-any-return]
+
+    @property
+    def needs_catch_up(self) -> bool:
+        """As-of must see every record on its own, and a catch-up pass folds those of one key into one."""
+        return self.generation.spec.join is not JoinType.ASOF
+
+    def _plan(self, name: str) -> DataFrame:
+        parsed = {
+            source.name: parsing.parse(self._read(source), source, self.settings.pipeline.max_value_bytes)
+            for source in self.generation.spec.sources
+        }
+        if name == "views":
+            partitions = self.settings.topics.changelog_partitions
+            return views.views(parsed, self.generation, self.settings.names.dead_letters, partitions)
+        return join.final(parsed, self.generation.spec).selectExpr(f"'{self.generation.final}' as topic", "*")
+
+    def _read(self, source: Source) -> DataFrame:
+        starts = self.starts.get(source.name)
+        reader = (
+            self.spark.readStream.format("kafka")
+            .option("subscribe", source.topic)
+            .option("startingOffsets", starting_offsets(source, starts))
+            .option("failOnDataLoss", "true")
+            .option("kafka.isolation.level", "read_committed")
+        )
+        for key, value in self._client_options().items():
+            reader = reader.option(key, value)
+        return reader.load()
+
+    def _client_options(self) -> dict[str, str]:
+        return {"kafka.bootstrap.servers": self.settings.kafka.bootstrap_servers}
+
+
+def starting_offsets(source: Source, starts: Mapping[int, int] | None) -> str:
+    """Spark's form of where to start. Used for a new checkpoint only; an old one knows better."""
+    if not starts:
+        return "earliest"
+    return json.dumps({source.topic: {str(partition): offset for partition, offset in starts.items()}})

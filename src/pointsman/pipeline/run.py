@@ -1,0 +1,239 @@
+"""One generation at work: catch up, go real-time, say how far it is, and get up again when a query dies."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.sql.streaming.query import StreamingQuery
+
+from pointsman.broker.tail import Tail, holds_records
+from pointsman.broker.topics import TopicAdmin
+from pointsman.domain.progress import Phase, Progress
+from pointsman.pipeline.faults import beyond_repair, sentence
+from pointsman.pipeline.ledger import Ledger
+from pointsman.pipeline.queries import NAMES, Pace, Queries
+
+SMALL = 20_000  # records left that real-time mode takes over without a visible delay
+MOST_PASSES = 5
+BACKOFF_SECONDS = (0.5, 1, 2, 5, 10, 30)
+STALLED_SECONDS = 1.0
+Ends = Mapping[str, Mapping[int, int]]  # source or topic → partition → offset
+
+
+class Stopped(Exception):
+    """Asked to stop: not an error."""
+
+
+class GenerationRun:
+    """Runs in a thread of its own from `start()` to `stop()`. `progress()` never blocks."""
+
+    def __init__(self, queries: Queries, admin: TopicAdmin) -> None:
+        self.generation = queries.generation
+        self.ledger = Ledger(queries.generation)
+        self._queries = queries
+        self._admin = admin
+        self._kafka = queries.settings.kafka
+        self._running: dict[str, StreamingQuery] = {}
+        self._asked = threading.Event()
+        self._progress = Progress(Phase.CATCHING_UP)
+        self._thread = threading.Thread(target=self._supervise, name=f"g{self.generation.number}", daemon=True)
+        self._restarts = 0
+        self._counted_to: dict[str, dict[int, int]] = {}
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def progress(self) -> Progress:
+        return self._progress
+
+    def stop(self, seconds: float = 60) -> None:
+        """No query runs when this returns."""
+        self._asked.set()
+        if self._thread.is_alive():
+            self._thread.join(seconds)
+        self._end_queries()
+
+    def _supervise(self) -> None:
+        failures = 0
+        while not self._asked.is_set():
+            began = time.monotonic()
+            try:
+                self._run_once()
+            except Stopped:
+                break
+            except Exception as error:  # noqa: BLE001 whatever a query dies of, it is said and tried again
+                self._end_queries()
+                if self._asked.is_set():
+                    break
+                failures = 1 if time.monotonic() - began > 120 else failures + 1
+                self._restarts += 1
+                if beyond_repair(error):
+                    self._say(Phase.BROKEN, error=sentence(error))
+                    return
+                self._say(Phase.DOWN, error=sentence(error))
+                self._asked.wait(BACKOFF_SECONDS[min(failures, len(BACKOFF_SECONDS)) - 1])
+        self._end_queries()
+
+    def _run_once(self) -> None:
+        changelogs = (*self.generation.topics, self._queries.settings.names.dead_letters)
+        base = self._catch_up() if self._queries.needs_catch_up else {}
+        starts = self._admin.end_offsets(changelogs) if base else self._admin.start_offsets(changelogs)
+        self.ledger = Ledger(self.generation)
+        for name in NAMES:
+            for source, offsets in base.get(name, self._queries.starts).items():
+                for partition, offset in offsets.items():
+                    entry = self.ledger.at(source, partition)
+                    if name == "views":
+                        entry.next_view = offset
+                    else:
+                        entry.next_joined = offset
+        self._counted_to = {topic: dict(offsets) for topic, offsets in starts.items()}
+        for name in NAMES:
+            self._running[name] = self._queries.start(name, Pace.LIVE)
+        with Tail(self._kafka, starts) as tail:
+            self._follow(tail)
+
+    def _catch_up(self) -> dict[str, Ends]:
+        """Reads all there is, again while much has come meanwhile; returns how far each query has read.
+
+        The join ends no earlier than the views: what it has answered beyond them needs no second look.
+        """
+        read: dict[str, Ends] = {}
+        for _ in range(MOST_PASSES):
+            before = self._source_ends()
+            read = self._pass(NAMES, before)
+            after = self._source_ends()
+            if _behind(read["views"], after) <= SMALL:
+                break
+        if _behind(read["join"], read["views"]) > 0:
+            read |= self._pass(("join",), read["views"])
+        return read
+
+    def _pass(self, names: tuple[str, ...], before: Ends) -> dict[str, Ends]:
+        written = self._written()
+        total = _behind(self._queries.starts, before)
+        began, first = time.monotonic(), written
+        for name in names:
+            self._running[name] = self._queries.start(name, Pace.CATCH_UP)
+        while any(self._running[name].isActive for name in names):
+            self._pause(0.25)
+            written = self._written()
+            rate = (written - first) / max(time.monotonic() - began, 0.1)
+            self._say(Phase.CATCHING_UP, done=min(written, total), total=total, rate=rate)
+        for name in names:
+            if problem := self._running[name].exception():
+                raise problem
+        return {name: self._read_by(self._running[name], before) for name in names}
+
+    def _follow(self, tail: Tail) -> None:
+        """Real time: folds what the queries write, until asked to stop or one of them dies."""
+        gate: Ends = {}
+        ready = False
+        folded, rate, since = 0, 0.0, time.monotonic()
+        moved, checked = time.monotonic(), 0.0
+        while True:
+            self._pause(0)
+            seen = 0
+            for topic, _, _, key, value in tail.poll(0.1):
+                self._fold(topic, key, value)
+                seen += topic != self.generation.final
+            folded += seen
+            now = time.monotonic()
+            if seen:
+                moved = now
+            if now - checked < 0.2:
+                continue
+            checked = now
+            for query in self._running.values():
+                if not query.isActive:
+                    raise query.exception() or RuntimeError(f"query {query.name} ended by itself")
+            if now - since >= 2:
+                rate, folded, since = folded / (now - since), 0, now
+            ends = self._source_ends()
+            if not gate and all(q.status["isTriggerActive"] for q in self._running.values()):
+                gate = ends
+            if now - moved > STALLED_SECONDS:
+                self._skip_markers(ends)
+            if gate and not ready and self.ledger.covers(gate):
+                ready = True
+                self._read_to = self._admin.end_offsets(self.generation.topics)
+            lag = self.ledger.lag(ends)
+            self._say(
+                Phase.REAL_TIME,
+                ready=ready,
+                read_to=self._read_to if ready else {},
+                lag=lag,
+                freshness=self._freshness(lag),
+                rate=rate,
+            )
+
+    def _fold(self, topic: str, key: bytes | None, value: bytes | None) -> None:
+        # What others may have written to our topics must not stop the count.
+        with contextlib.suppress(ValueError, KeyError, IndexError, TypeError):
+            self.ledger.fold(topic, key, value)
+
+    def _skip_markers(self, ends: Ends) -> None:
+        """Offsets that hold no record (transaction markers) would look like lag for ever."""
+        topics = {s.name: s.topic for s in self.generation.spec.sources}
+        for source, offsets in ends.items():
+            for partition, end in offsets.items():
+                entry = self.ledger.at(source, partition)
+                if entry.next < end and not holds_records(self._kafka, topics[source], partition, entry.next, end):
+                    entry.next_view = end
+
+    def _freshness(self, lag: int) -> float:
+        newest = max((entry.newest_ts for entry in self.ledger.partitions.values()), default=0)
+        return 0.0 if lag == 0 or not newest else max(0.0, time.time() - newest / 1000)
+
+    def _source_ends(self) -> dict[str, dict[int, int]]:
+        sources = self.generation.spec.sources
+        ends = self._admin.end_offsets({s.topic for s in sources})
+        return {s.name: ends[s.topic] for s in sources}
+
+    def _written(self) -> int:
+        ends = self._admin.end_offsets(self.generation.views.values())
+        return sum(offset for offsets in ends.values() for offset in offsets.values())
+
+    def _read_by(self, query: StreamingQuery, otherwise: Ends) -> Ends:
+        """How far a finished pass has read; where it found nothing to read, what was there before it."""
+        progress: Any = query.lastProgress
+        if not progress:
+            return otherwise
+        found: dict[str, dict[int, int]] = {}
+        for source in progress["sources"]:
+            for topic, offsets in _offsets(source["endOffset"]).items():
+                for s in self.generation.spec.sources:
+                    if s.topic == topic:
+                        found[s.name] = {int(p): int(o) for p, o in offsets.items()}
+        return {s.name: found.get(s.name, otherwise[s.name]) for s in self.generation.spec.sources}
+
+    def _say(self, phase: Phase, **what: Any) -> None:
+        self._progress = Progress(phase, restarts=self._restarts, **what)
+
+    def _pause(self, seconds: float) -> None:
+        if self._asked.wait(seconds):
+            raise Stopped
+
+    def _end_queries(self) -> None:
+        for query in self._running.values():
+            with contextlib.suppress(Exception):  # it is gone either way
+                query.stop()
+
+
+def _behind(read: Ends, ends: Ends) -> int:
+    return sum(
+        max(0, end - read.get(source, {}).get(partition, 0))
+        for source, offsets in ends.items()
+        for partition, end in offsets.items()
+    )
+
+
+def _offsets(value: Any) -> dict[str, dict[str, int]]:
+    """A progress report gives offsets as an object or as its JSON text."""
+    parsed = json.loads(value) if isinstance(value, str) else value
+    return parsed or {}

@@ -1,0 +1,124 @@
+"""The one Spark session of a pipeline process."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from pointsman.broker import java
+from pointsman.domain.errors import PipelineError
+from pointsman.pipeline import slots
+from pointsman.settings import Settings
+
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+
+def open_session(settings: Settings, source_partitions: int) -> SparkSession:
+    """A session that can run a generation over this many source partitions, or PipelineError.
+
+    Spark's own log goes to spark.log in home. The JVM ends with this process.
+    """
+    java_command = java.java_command()
+    os.environ.setdefault("JAVA_HOME", str(Path(java_command).resolve().parents[1]))
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    state_partitions = settings.pipeline.shuffle_partitions
+    master = settings.spark.master or slots.local_master(source_partitions, state_partitions)
+    conf = _defaults(settings, source_partitions) | settings.spark.conf
+    builder = SparkSession.builder.master(master).appName("pointsman")
+    for name, value in conf.items():
+        builder = builder.config(name, value)
+    try:
+        spark = builder.getOrCreate()
+    except Exception as error:
+        raise PipelineError(
+            f"Spark did not start on {master}: {str(error).strip().splitlines()[0]}",
+            f"read {_log_file(settings)}, and check spark.master and spark.driver_memory",
+        ) from error
+    if settings.pipeline.mode == "real-time":
+        try:
+            slots.check(available_slots(spark), source_partitions, state_partitions, master)
+        except PipelineError:
+            spark.stop()
+            raise
+    return spark
+
+
+def available_slots(spark: SparkSession, wait_seconds: float = 30) -> int:
+    """Cores of all executors; a cluster's are waited for, because they register after the session starts."""
+    context = spark.sparkContext
+    if (context.master or "").startswith("local"):
+        return context.defaultParallelism
+    deadline = time.monotonic() + wait_seconds
+    found = 0
+    while time.monotonic() < deadline:
+        seen = _executor_cores(spark)
+        if seen and seen == found:
+            return found
+        found = seen
+        time.sleep(1)
+    return found
+
+
+def _executor_cores(spark: SparkSession) -> int:
+    infos = spark.sparkContext._jsc.sc().statusTracker().getExecutorInfos()
+    executors = max(len(infos) - 1, 0)
+    per_executor = spark.conf.get("spark.executor.cores", None)
+    return executors * int(per_executor) if per_executor else spark.sparkContext.defaultParallelism * bool(executors)
+
+
+def _defaults(settings: Settings, source_partitions: int) -> dict[str, str]:
+    state_partitions = settings.pipeline.shuffle_partitions
+    wait = settings.pipeline.shuffle_wait_ms or slots.shuffle_wait_ms(
+        source_partitions, state_partitions, os.cpu_count() or 1
+    )
+    return {
+        "spark.jars": ",".join(str(jar) for jar in sorted(java.jars("spark").glob("*.jar"))),
+        "spark.driver.memory": settings.spark.driver_memory,
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_log_config(settings)}",
+        "spark.ui.enabled": "false",
+        "spark.log.structuredLogging.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": str(state_partitions),
+        "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": str(wait),
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
+        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+        "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
+        "spark.sql.streaming.minBatchesToRetain": "10",
+        "spark.sql.streaming.numRecentProgressUpdates": "10",
+        "spark.sql.session.timeZone": "UTC",
+    }
+
+
+def _log_file(settings: Settings) -> Path:
+    return settings.home.absolute() / "spark.log"
+
+
+def _log_config(settings: Settings) -> Path:
+    """Spark logs every task that we stop as an error with a page of stack: to a file, bounded, with those left out."""
+    path = settings.home.absolute() / "spark-log4j2.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(LOG4J.format(file=_log_file(settings)))
+    return path
+
+
+LOG4J = """\
+Configuration:
+  status: error
+  Appenders:
+    RollingFile:
+      name: file
+      fileName: "{file}"
+      filePattern: "{file}.%i"
+      PatternLayout: {{pattern: "%d{{ISO8601}} %p %c{{1}}: %m%n%rEx{{8}}"}}
+      Policies: {{SizeBasedTriggeringPolicy: {{size: 10MB}}}}
+      DefaultRolloverStrategy: {{max: 2}}
+  Loggers:
+    logger:
+      - {{name: org.apache.spark.sql.execution.datasources.v2, level: fatal}}
+      - {{name: org.apache.spark.executor.Executor, level: fatal}}
+    Root: {{level: warn, AppenderRef: [{{ref: file}}]}}
+"""
