@@ -1,0 +1,102 @@
+import { liveColumns, toCell, type LiveColumn, type LiveRow } from './cells';
+import type { DhColumn, DhTable, JsApi } from './jsapi';
+import type { Order } from './order';
+import { serverOrder } from './server-order';
+
+/** Rows `first` to `last`, both counted, as positions in the ordered view. */
+export interface RowRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** What the server said: the rows from `offset` on, and how many there are in all. */
+export interface Window {
+  readonly offset: number;
+  readonly rows: readonly LiveRow[];
+  readonly size: number;
+  /** Rows without any filter. */
+  readonly total: number;
+}
+
+export interface WindowSubscription {
+  move(range: RowRange): void;
+  /** Ends it; its listener is never called again. */
+  close(): void;
+}
+
+/** One table seen in one order at a time: what a data source needs of a table, and all it needs. */
+export interface LiveView {
+  readonly columns: readonly LiveColumn[];
+  order(order: Order): void;
+  subscribe(range: RowRange, listener: (window: Window) => void): WindowSubscription;
+  /** Rows read once, in the current order: for exports. */
+  read(range: RowRange): Promise<readonly LiveRow[]>;
+  close(): void;
+}
+
+const UPDATED = 'updated';
+
+/** A LiveView on a table of the Deephaven JS API. It owns the table and closes it. */
+export class TableView implements LiveView {
+  readonly columns: readonly LiveColumn[];
+
+  constructor(
+    private readonly api: JsApi,
+    private readonly table: DhTable,
+    private readonly intervalMs: number,
+  ) {
+    this.columns = liveColumns(table.columns);
+  }
+
+  order(order: Order): void {
+    const { sorts, filters } = serverOrder(this.api, this.table.columns, order);
+    this.table.applySort(sorts);
+    this.table.applyFilter(filters);
+  }
+
+  /** A subscription stays with the order it was made in: after `order`, subscribe again. */
+  subscribe(range: RowRange, listener: (window: Window) => void): WindowSubscription {
+    const columns = this.table.columns;
+    const subscription = this.table.createViewportSubscription({
+      rows: { first: range.first, last: range.last },
+      columns,
+      updateIntervalMs: this.intervalMs,
+    });
+    const remove = subscription.addEventListener<ViewportUpdate>(UPDATED, ({ detail }) => {
+      listener({
+        offset: detail.offset,
+        rows: readRows(detail, columns),
+        size: Math.max(0, this.table.size),
+        total: Math.max(0, this.table.totalSize),
+      });
+    });
+    return {
+      move: (to) => subscription.update({ rows: { first: to.first, last: to.last }, columns }),
+      close: () => {
+        remove();
+        subscription.close();
+      },
+    };
+  }
+
+  async read(range: RowRange): Promise<readonly LiveRow[]> {
+    const rows = this.api.RangeSet.ofRange(range.first, range.last);
+    const columns = this.table.columns;
+    return readRows(await this.table.createSnapshot({ rows, columns }), columns);
+  }
+
+  close(): void {
+    this.table.close();
+  }
+}
+
+interface RowSet {
+  readonly rows: readonly { get(column: DhColumn): unknown }[];
+}
+interface ViewportUpdate extends RowSet {
+  readonly offset: number;
+}
+
+function readRows(data: RowSet, columns: readonly DhColumn[]): LiveRow[] {
+  return data.rows.map((row) => Object.fromEntries(columns.map((column) => [column.name, toCell(row.get(column))])));
+}
