@@ -176,6 +176,11 @@ class Web(Section):
     tables_url: str = Field(
         "", description="address browsers reach the tables server at; default http://127.0.0.1:<tables.port>"
     )
+    hosts: str = Field("", description="further names that browsers reach the page by, separated by commas")
+    embed_in: str = Field("", description="origins, separated by blanks, whose pages may frame /embed/<table>")
+    control_wait_seconds: float = Field(
+        10, ge=0, le=60, description="how long POST /api/control waits for the verdict before it answers 202"
+    )
 
 
 DEFAULT_SOURCES: dict[str, dict[str, Any]] = {

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pointsman.cli import broker, tables
+from pointsman.cli import broker, tables, web
 from pointsman.domain.errors import PointsmanError
 
 app = typer.Typer(
@@ -29,6 +29,7 @@ def _options(
 
 broker.add_to(app)
 tables.add_to(app)
+web.add_to(app)
 
 
 def main() -> None:

@@ -1,0 +1,89 @@
+"""What the topics say, for Prometheus. Made anew at every scrape."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter as Tally
+from collections.abc import Iterable
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from pointsman.domain.errors import CatalogError
+from pointsman.domain.generation import State
+from pointsman.domain.status import Health
+from pointsman.web.mirror import Mirror
+
+SERVER_LIVES_SECONDS = 10.0
+
+
+class Metrics(Collector):
+    def __init__(self, mirror: Mirror) -> None:
+        self._mirror = mirror
+        self._registry = CollectorRegistry()
+        self._registry.register(self)
+
+    def text(self) -> bytes:
+        return generate_latest(self._registry)
+
+    def describe(self) -> Iterable[Metric]:
+        return []
+
+    def collect(self) -> Iterable[Metric]:
+        yield from self._status()
+        yield from self._generations()
+        yield from self._counts()
+        living = [s for s in self._mirror.servers if float(s.get("at", 0)) > time.time() - SERVER_LIVES_SECONDS]
+        yield GaugeMetricFamily("pointsman_tables_servers", "tables servers that live", len(living))
+
+    def _status(self) -> Iterable[Metric]:
+        status = self._mirror.status
+        if status is None:
+            return
+        age = max(0.0, time.time() - float(status["at"]))
+        yield GaugeMetricFamily("pointsman_heartbeat_age_seconds", "time since the pipeline's last heartbeat", age)
+        state = GaugeMetricFamily("pointsman_state", "1 for the state that the system is in", labels=["state"])
+        for health in Health:
+            state.add_metric([health.value], float(status.get("state") == health.value))
+        yield state
+        gauges = {
+            "generation": ("pointsman_live_generation", "number of the live generation"),
+            "lag": ("pointsman_lag_records", "records in the sources that are not shown yet"),
+            "freshness": ("pointsman_freshness_seconds", "how far what is shown is behind the sources"),
+            "rate": ("pointsman_records_per_second", "records that the live generation reads per second"),
+        }
+        for field, (name, text) in gauges.items():
+            value = status.get(field)
+            if isinstance(value, int | float):
+                yield GaugeMetricFamily(name, text, value)
+
+    def _generations(self) -> Iterable[Metric]:
+        try:
+            catalog = self._mirror.catalog
+        except CatalogError:
+            return
+        if catalog is None:
+            return
+        tally = Tally(g.state for g in catalog.generations.values())
+        family = GaugeMetricFamily("pointsman_generations", "generations that exist", labels=["state"])
+        for state in State:
+            family.add_metric([state.value], tally[state])
+        yield family
+        yield CounterMetricFamily("pointsman_publishes", "generations published, ever", catalog.publishes)
+
+    def _counts(self) -> Iterable[Metric]:
+        kinds = {"read": "read", "joined": "joined", "offJoin": "kept off the join", "deadLetters": "dead letters"}
+        family = CounterMetricFamily(
+            "pointsman_records",
+            "records per generation, source and topic, by what became of them: " + ", ".join(kinds),
+            labels=["generation", "source", "topic", "kind"],
+        )
+        totals: Tally[tuple[str, str, str, str]] = Tally()
+        for count in self._mirror.counts:
+            for kind in kinds:
+                place = (str(count.get("generation")), str(count.get("source")), str(count.get("topic")), kind)
+                totals[place] += int(count.get(kind) or 0)
+        for place, total in totals.items():
+            family.add_metric(list(place), total)
+        yield family
