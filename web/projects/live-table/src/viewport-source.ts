@@ -83,7 +83,8 @@ export class ViewportSource {
     }
     const order: Order = { sort: request.sortModel, filter: request.filterModel ?? {}, search: this.search };
     if (!sameOrder(order, this.current)) {
-      this.reorder(order);
+      this.reorder(order, request);
+      return;
     }
     this.pending.push(request);
     while (this.pending.length > MOST_PENDING) {
@@ -107,8 +108,9 @@ export class ViewportSource {
     this.failPending();
   }
 
-  private reorder(order: Order): void {
+  private reorder(order: Order, first: RowsRequest): void {
     this.failPending();
+    this.pending = [first];
     this.current = order;
     this.shown = { first: 0, last: 0 };
     if (this.view !== null) {

@@ -7,6 +7,7 @@ import { SystemStatus } from '../status/system-status';
 import { OperatorKey } from './operator-key';
 import { ApiError, PointsmanApi, type Plan, type Topic, type Verdict, type Wish } from './pointsman-api';
 import { TopicPicker } from './topic-picker';
+import { VerdictList } from './verdict-list';
 import { Verdicts } from './verdicts';
 
 const JOINS = ['left', 'inner', 'natural', 'right', 'full', 'asof'] as const;
@@ -24,6 +25,7 @@ export class PointsPanel {
   readonly closed = output();
 
   private readonly api = inject(PointsmanApi);
+  private readonly verdicts = inject(VerdictList);
   protected readonly status = inject(SystemStatus);
   protected readonly generations = inject(GenerationList);
   protected readonly key = inject(OperatorKey);
@@ -57,6 +59,13 @@ export class PointsPanel {
       this.wanted();
       this.join();
       untracked(() => this.plan.set(null));
+    });
+    effect(() => {
+      const request = this.waitingFor();
+      const answer = request === null ? null : this.verdicts.of(request);
+      if (answer !== null) {
+        untracked(() => this.answered(answer));
+      }
     });
   }
 
@@ -104,6 +113,11 @@ export class PointsPanel {
       this.waitingFor.set(answer.requestId);
       return;
     }
+    this.answered(answer);
+  }
+
+  private answered(answer: Verdict): void {
+    this.waitingFor.set(null);
     this.verdict.set(answer);
     if (GOOD.has(answer.verdict)) {
       this.edits.set({});

@@ -1,7 +1,7 @@
-import { ChangeDetectionStrategy, Component, input } from '@angular/core';
-import { liveList } from '@pointsman/live-table';
+import { ChangeDetectionStrategy, Component, inject, input } from '@angular/core';
 
 import { entryTime } from '../status/journal';
+import { VerdictList } from './verdict-list';
 
 /** The answers to the latest control messages, live. */
 @Component({
@@ -24,6 +24,6 @@ import { entryTime } from '../status/journal';
 })
 export class Verdicts {
   readonly most = input(8);
-  protected readonly list = liveList('control_verdicts', { limit: 50, newestFirst: true });
+  protected readonly list = inject(VerdictList);
   protected readonly time = entryTime;
 }

@@ -34,11 +34,12 @@ export class GenerationList {
 
 export function generationRow(row: LiveRow): GenerationRow {
   return {
-    number: Number(row['generation'] ?? row['number'] ?? 0),
+    number: Number(row['generation'] ?? 0),
     state: String(row['state'] ?? ''),
-    topics: Object.keys(row)
-      .filter((name) => name.endsWith('Topic'))
-      .map((name) => ({ source: name.slice(0, -'Topic'.length), topic: String(row[name] ?? '') })),
+    topics: String(row['topics'] ?? '')
+      .split(', ')
+      .filter((part) => part.includes('='))
+      .map((part) => ({ source: part.slice(0, part.indexOf('=')), topic: part.slice(part.indexOf('=') + 1) })),
     joinType: String(row['joinType'] ?? ''),
     lingerUntil: epochMs(row['lingerUntil']),
     reason: String(row['reason'] ?? ''),

@@ -67,8 +67,13 @@ export class LiveGrid {
   protected readonly exporting = signal<string | null>(null);
   protected readonly hidden = signal<ReadonlySet<string>>(new Set());
   protected readonly narrowed = computed(() => this.size() !== null && this.size() !== this.total());
+  /** A new order is on its way: what is on screen is still the old one. */
+  protected readonly ordering = signal(false);
   protected readonly count = computed(() => {
     const size = this.size();
+    if (this.ordering()) {
+      return 'Asking the server…';
+    }
     if (size === null) {
       return '';
     }
@@ -104,6 +109,7 @@ export class LiveGrid {
     onGridReady: ({ api }) => this.ready(api),
     onViewportChanged: ({ firstRow, lastRow }) => this.source.show({ first: Math.max(0, firstRow), last: Math.max(0, lastRow) }),
     onSortChanged: () => this.orderChanged(),
+    onFilterChanged: () => this.ordering.set(true),
     onColumnMoved: ({ finished }) => finished && this.remember(),
     onColumnResized: ({ finished, source }) => finished && source !== 'flex' && this.remember(),
     onColumnVisible: () => this.remember(),
@@ -198,6 +204,7 @@ export class LiveGrid {
     if (api === null || api.isDestroyed()) {
       return;
     }
+    this.ordering.set(false);
     if (this.size() !== window.size || api.getDisplayedRowCount() !== window.size) {
       this.size.set(window.size);
       api.setRowCount(window.size, true);
@@ -217,6 +224,7 @@ export class LiveGrid {
       return;
     }
     this.source.setSearch(text);
+    this.ordering.set(this.api !== null);
     this.api?.ensureIndexVisible(0, 'top');
     this.api?.refreshInfiniteCache();
   }
