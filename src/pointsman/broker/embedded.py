@@ -1,22 +1,26 @@
 """A real Apache Kafka on this machine: KRaft, one node, loopback only, its data kept across restarts.
 
-`EmbeddedBroker` owns its JVM: it is stopped by `stop()`, by leaving the `with` block, and, whatever
-happens to us, by the kernel (the JVM is asked to die with its parent).
+`EmbeddedBroker` owns its JVM: it is ended by `stop()`, by leaving the `with` block, and, whatever happens to us,
+by the kernel (Linux), which kills the JVM when the thread that started it dies.
 """
 
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
+import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 import uuid
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
+from typing import IO
 
 from confluent_kafka import KafkaException
 
@@ -24,19 +28,26 @@ from pointsman.broker import clients, java
 from pointsman.domain.errors import BrokerError, EnvironmentProblem
 from pointsman.settings import Kafka
 
-START_SECONDS = 60.0
+START_SECONDS = 120.0  # for formatting and starting together
 STOP_SECONDS = 20.0
+FORMATTER, BROKER = "kafka.tools.StorageTool", "kafka.Kafka"
 PR_SET_PDEATHSIG = 1
+LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None  # loaded here: a forked child must not
 
 
 class EmbeddedBroker:
-    """`start()` returns when the broker answers on `address`; `on_wait` is called while it does not."""
+    """`start()` returns when the broker answers on `address`, or raises and leaves nothing running.
+
+    Start it from a thread that lives as long as the broker shall.
+    """
 
     def __init__(self, data: Path, port: int = 9092, heap: str = "512m") -> None:
-        self.data = data
+        self.data = data.absolute()
         self.port = port
         self.heap = heap
         self._process: subprocess.Popen[bytes] | None = None
+        self._lock: IO[str] | None = None
+        self._log_start = 0
 
     @property
     def address(self) -> str:
@@ -46,54 +57,60 @@ class EmbeddedBroker:
     def pid(self) -> int | None:
         return self._process.pid if self._process else None
 
+    @property
+    def log(self) -> Path:
+        return self.data / "broker.log"
+
+    @property
+    def _records(self) -> Path:
+        return self.data / "log"
+
     def start(self, on_wait: Callable[[], None] = lambda: None) -> None:
-        command = java.java_command()
-        classpath = f"{java.jars('broker')}/*"
-        self._check_port()
-        config = self._write_config()
-        if not (self.data / "log" / "meta.properties").exists():
-            self._format(command, classpath, config)
-        with (self.data / "broker.log").open("ab") as output:
-            self._process = subprocess.Popen(
-                [
-                    command,
-                    f"-Xmx{self.heap}",
-                    f"-Xms{self.heap}",
-                    "-XX:+UseG1GC",
-                    "-XX:MaxGCPauseMillis=20",
-                    f"-Dlog4j2.configurationFile={self.data / 'log4j2.yaml'}",
-                    "-cp",
-                    classpath,
-                    "kafka.Kafka",
-                    str(config),
-                ],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-                preexec_fn=die_with_parent,  # noqa: PLW1509 one prctl, no lock is taken
-            )
+        """`on_wait` is called again and again while the broker does not answer; what it raises ends the start."""
+        command = [java.java_command(), f"-Xmx{self.heap}", f"-Dlog4j2.configurationFile={self.data / 'log4j2.yaml'}"]
+        command += ["-cp", f"{java.jars('broker')}/*"]
+        deadline = time.monotonic() + START_SECONDS
+        _check_free(self.port)
         try:
-            self._await_answer(on_wait)
+            self._claim_folder()
+            if not self._records.exists():
+                self._format(command, deadline, on_wait)
+            config = self._write_config(self._records)
+            options = [f"-Xms{self.heap}", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20"]
+            self._launch([command[0], *options, *command[1:], BROKER, str(config)])
+            self._await(lambda: _answers(self.address), deadline, on_wait)
+        except OSError as error:
+            self.stop()
+            raise self._unwritable(error) from error
         except BaseException:
             self.stop()
             raise
 
     def stop(self) -> None:
-        """Stops the JVM and waits for it; idempotent."""
+        """Ends the JVM, waits for it and lets go of the folder; idempotent."""
         process, self._process = self._process, None
-        if process is None or process.poll() is not None:
-            return
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        if process is not None and process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            lock.close()
 
     def exit_code(self) -> int | None:
         """None while the broker runs."""
         return self._process.poll() if self._process else 0
+
+    def last_words(self) -> str:
+        """The last error that this start has logged, or its last line."""
+        with self.log.open("rb") as log:
+            log.seek(self._log_start)
+            lines = log.read().decode(errors="replace").splitlines()
+        errors = [line for line in lines if " ERROR " in line or " FATAL " in line or "Exception:" in line]
+        return (errors or lines or ["it said nothing"])[-1][-300:]
 
     def __enter__(self) -> EmbeddedBroker:
         self.start()
@@ -104,33 +121,30 @@ class EmbeddedBroker:
     ) -> None:
         self.stop()
 
-    def _check_port(self) -> None:
-        for port in (self.port, self._controller_port()):
-            with socket.socket() as probe:
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                try:
-                    probe.bind(("127.0.0.1", port))
-                except OSError as error:
-                    raise EnvironmentProblem(
-                        f"port {port} on 127.0.0.1 cannot be used: {error.strerror}",
-                        "end the program that holds it, or choose another with --port",
-                    ) from error
-
-    def _controller_port(self) -> int:
-        """Kept with the data: a KRaft voter must come back under the address it was formatted with."""
-        remembered = self.data / "controller.port"
+    def _claim_folder(self) -> None:
+        """Held by us and by the JVM: the folder is free again only when both are gone."""
+        if "," in str(self.data):
+            raise EnvironmentProblem(
+                f"the folder {self.data} has a comma in its name, which Kafka takes for two folders",
+                "choose another with --data",
+            )
+        self.data.mkdir(parents=True, exist_ok=True)
+        self._lock = lock = (self.data / "lock").open("a+")
         try:
-            if remembered.exists():
-                return int(remembered.read_text())
-            self.data.mkdir(parents=True, exist_ok=True)
-            port = free_port()
-            remembered.write_text(str(port))
-        except (OSError, ValueError) as error:
-            raise self._unwritable(error) from error
-        return port
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            lock.seek(0)
+            raise EnvironmentProblem(
+                f"the folder {self.data} is in use by another broker (process {lock.read()})",
+                "end that one, or choose another folder with --data",
+            ) from error
+        lock.truncate(0)
+        lock.write(str(os.getpid()))
+        lock.flush()
 
-    def _write_config(self) -> Path:
-        controller = f"127.0.0.1:{self._controller_port()}"
+    def _write_config(self, records: Path) -> Path:
+        # A controller may come back on another port: it is the only voter, and finds itself.
+        controller = f"127.0.0.1:{free_port()}"
         properties = {
             "process.roles": "broker,controller",
             "node.id": "1",
@@ -139,7 +153,7 @@ class EmbeddedBroker:
             "advertised.listeners": f"PLAINTEXT://{self.address}",
             "controller.listener.names": "CONTROLLER",
             "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
-            "log.dirs": str(self.data / "log"),
+            "log.dirs": str(records),
             "num.partitions": "1",
             "auto.create.topics.enable": "false",
             "offsets.topic.replication.factor": "1",
@@ -155,58 +169,67 @@ class EmbeddedBroker:
             "log.cleaner.threads": "1",
             "log.cleaner.dedupe.buffer.size": "16777216",
         }
-        try:
-            config = self.data / "server.properties"
-            config.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
-            (self.data / "log4j2.yaml").write_text(LOG4J)
-        except OSError as error:
-            raise self._unwritable(error) from error
+        config = self.data / "server.properties"
+        config.write_text("".join(f"{key}={_escaped(value)}\n" for key, value in properties.items()))
+        (self.data / "log4j2.yaml").write_text(LOG4J)
         return config
 
-    def _format(self, command: str, classpath: str, config: Path) -> None:
+    def _format(self, command: list[str], deadline: float, on_wait: Callable[[], None]) -> None:
+        """Made beside its place and moved there whole: an interrupted start leaves nothing half made."""
+        fresh = self.data / "log.new"
         cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "a")
-        tool = [command, "-cp", classpath, f"-Dlog4j2.configurationFile={self.data / 'log4j2.yaml'}"]
-        done = subprocess.run(
-            [*tool, "kafka.tools.StorageTool", "format", "--standalone", "-t", cluster, "-c", str(config)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode != 0:
-            raise BrokerError(
-                f"the broker's data folder could not be made: {(done.stderr or done.stdout).strip()[-400:]}",
-                f"look into {self.data}, or choose another folder with --data",
+        shutil.rmtree(fresh, ignore_errors=True)
+        config = self._write_config(fresh)
+        self._launch([*command, FORMATTER, "format", "--standalone", "-t", cluster, "-c", str(config)])
+        self._await(lambda: self.exit_code() == 0, deadline, on_wait)
+        fresh.rename(self._records)
+
+    def _launch(self, command: list[str]) -> None:
+        """In a session of its own: a Ctrl-C in the terminal is for us to answer, not for the JVM."""
+        assert self._lock is not None
+        with self.log.open("ab") as output:
+            self._log_start = output.seek(0, os.SEEK_END)
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+                pass_fds=(self._lock.fileno(),),
+                env={**os.environ, "LC_ALL": "C.UTF-8"},  # else Java cannot open a folder with an é in its name
+                preexec_fn=dying_with_us(),  # noqa: PLW1509 one prctl, no lock is taken
             )
 
-    def _await_answer(self, on_wait: Callable[[], None]) -> None:
+    def _await(self, done: Callable[[], bool], deadline: float, on_wait: Callable[[], None]) -> None:
         assert self._process is not None
-        deadline = time.monotonic() + START_SECONDS
-        while True:
-            if self._process.poll() is not None:
+        while not done():
+            if self._process.poll() is not None and not done():
                 raise BrokerError(
-                    f"the broker ended while starting (exit code {self._process.returncode}): {self._last_words()}",
-                    f"read {self.data / 'broker.log'}",
+                    f"the broker ended while starting (exit code {self._process.returncode}): {self.last_words()}",
+                    f"read {self.log}, or choose another folder with --data",
                 )
-            if _answers(self.address):
-                return
             if time.monotonic() > deadline:
-                raise BrokerError(
-                    f"the broker did not answer within {START_SECONDS:.0f} s",
-                    f"read {self.data / 'broker.log'}",
-                )
+                raise BrokerError(f"the broker did not answer within {START_SECONDS:.0f} s", f"read {self.log}")
             on_wait()
-            time.sleep(0.1)
+            time.sleep(0.05)
 
-    def _last_words(self) -> str:
-        lines = (self.data / "broker.log").read_text(errors="replace").splitlines()
-        errors = [line for line in lines if "ERROR" in line or "Exception" in line]
-        return (errors or lines or ["no output"])[-1][-300:]
-
-    def _unwritable(self, error: Exception) -> EnvironmentProblem:
+    def _unwritable(self, error: OSError) -> EnvironmentProblem:
         return EnvironmentProblem(
-            f"the folder {self.data} cannot be written: {error}",
+            f"the folder {self.data} cannot be written: {error.strerror}",
             "choose another with --data, or free the disk",
         )
+
+
+def _check_free(port: int) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise EnvironmentProblem(
+                f"port {port} on 127.0.0.1 cannot be used: {error.strerror}",
+                "end the program that holds it, or choose another with --port",
+            ) from error
 
 
 def _answers(address: str) -> bool:
@@ -219,18 +242,32 @@ def _answers(address: str) -> bool:
 
 
 def free_port() -> int:
+    """A port on loopback that nobody listens on now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
 
 
-def die_with_parent() -> None:
-    """In a child, before exec: the kernel ends it when its parent thread dies, even by kill -9."""
-    parent = os.getppid()
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != parent:
-        os._exit(1)
+def dying_with_us() -> Callable[[], None] | None:
+    """For a child, before exec: the kernel kills it when the thread that made it dies, even by kill -9."""
+    if LIBC is None:
+        return None
+    parent, prctl = os.getpid(), LIBC.prctl
+
+    def ask_kernel() -> None:
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return ask_kernel
+
+
+def _escaped(text: str) -> str:
+    """For a Java properties file, which is Latin-1 and has escapes of its own."""
+    units = memoryview(text.encode("utf-16-be")).cast("B")
+    codes = [units[i] << 8 | units[i + 1] for i in range(0, len(units), 2)]
+    return "".join(chr(c) if 0x20 < c < 0x7F and c != 0x5C else f"\\u{c:04x}" for c in codes)
 
 
 LOG4J = """\

@@ -23,7 +23,7 @@ def java_command() -> str:
         raise EnvironmentProblem(f"Java was not found ({where})", NEXT)
     try:
         shown = subprocess.run([found, "-version"], capture_output=True, text=True, timeout=30, check=False).stderr
-    except OSError as error:
+    except (OSError, subprocess.TimeoutExpired) as error:
         raise EnvironmentProblem(f"Java ({where}) does not start: {error}", NEXT) from error
     version = re.search(r'version "(\d+)(?:\.(\d+))?', shown)
     if not version:

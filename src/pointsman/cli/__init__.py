@@ -16,30 +16,35 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # boxes around the help would double the time that it takes
 )
 
 
 @app.callback()
 def _options(
-    context: typer.Context,
     debug: Annotated[bool, typer.Option("--debug", help="show a traceback with every error")] = False,
 ) -> None:
-    context.obj = {"debug": debug}
+    """`main` looks for --debug itself: an error may come before the options are read."""
+    _ = debug
 
 
-broker.add_to(app)
-tables.add_to(app)
-web.add_to(app)
+for room in (broker, tables, web):
+    room.add_to(app)
 
 
 def main() -> None:
-    """Runs the command line; every known error becomes a sentence and exit code 1."""
+    """Runs the command line; every error becomes a sentence, what to do next, and exit code 1."""
     try:
         app()
-    except PointsmanError as error:
+    except Exception as error:
         if "--debug" in sys.argv:
             raise
-        typer.echo(f"error: {error}", err=True)
-        if error.next_step:
-            typer.echo(f"next: {error.next_step}", err=True)
+        told = error if isinstance(error, PointsmanError) else _unforeseen(error)
+        typer.echo(f"error: {told}", err=True)
+        if told.next_step:
+            typer.echo(f"next: {told.next_step}", err=True)
         sys.exit(1)
+
+
+def _unforeseen(error: Exception) -> PointsmanError:
+    return PointsmanError(f"{type(error).__name__}: {error}", "run `pointsman --debug …` to see where, and report it")

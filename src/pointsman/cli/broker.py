@@ -23,32 +23,34 @@ def run(
 
     Prints `ready HOST:PORT` when it answers. Its data is kept, and used again at the next start.
     """
-    from pointsman import settings
-    from pointsman.broker.embedded import EmbeddedBroker
-    from pointsman.domain.errors import BrokerError
-
-    folder = (data or settings.load().home / "broker").absolute()
     asked = threading.Event()
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
         asked.set()
 
-    signal.signal(signal.SIGTERM, stop)
-    signal.signal(signal.SIGINT, stop)
-
     def interrupted() -> None:
         if asked.is_set():
-            raise typer.Exit(0)
+            typer.echo("stopped before it was ready", err=True)
+            raise typer.Exit
 
-    broker = EmbeddedBroker(folder, port)
-    typer.echo(f"starting a Kafka broker on {broker.address}, data in {folder}", err=True)
+    for kind in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(kind, stop)
+
+    from pointsman import settings
+    from pointsman.broker.embedded import EmbeddedBroker
+    from pointsman.domain.errors import BrokerError
+
+    broker = EmbeddedBroker(data or settings.load().home / "broker", port)
+    typer.echo(f"starting a Kafka broker on {broker.address}, data in {broker.data}", err=True)
     broker.start(on_wait=interrupted)
     try:
         typer.echo(f"ready {broker.address}")
         while not asked.wait(0.2):
             code = broker.exit_code()
             if code is not None:
-                raise BrokerError(f"the broker ended by itself (exit code {code})", f"read {folder / 'broker.log'}")
+                raise BrokerError(
+                    f"the broker ended by itself (exit code {code}): {broker.last_words()}", f"read {broker.log}"
+                )
     finally:
         broker.stop()
     typer.echo("stopped", err=True)

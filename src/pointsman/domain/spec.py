@@ -49,8 +49,9 @@ class Source:
 class Spec:
     """Sources (the left one first), the key that joins them, and how.
 
-    Guaranteed by the constructor: at least two sources, names distinct, and every source has the key
-    as its first column, of the same type, string or long.
+    Guaranteed by the constructor: at least two sources, names distinct, every source has the key
+    as its first column, of the same type, string or long, and no two columns of a source or of the
+    joined row have one name (upper and lower case do not make two of one).
     """
 
     sources: tuple[Source, ...]
@@ -70,6 +71,8 @@ class Spec:
         for source in self.sources:
             if source.columns[0] != key_column:
                 raise ValueError(f"source '{source.name}' needs the key '{self.key}' as its first column")
+            _refuse_twins([c.name for c in source.columns], f"source '{source.name}'")
+        _refuse_twins([c.name for c in self.output_columns], "the joined row")
 
     @property
     def left(self) -> Source:
@@ -88,7 +91,8 @@ class Spec:
 
     def output_name(self, source: Source, column: Column) -> str:
         """The column's name in the joined row: its own, or `<source>_<column>` where two sources share it."""
-        holders = [s for s in self.sources if column in s.columns or column.name in {c.name for c in s.columns}]
+        name = column.name.casefold()
+        holders = [s for s in self.sources if name in {c.name.casefold() for c in s.columns}]
         return column.name if column.name == self.key or len(holders) == 1 else f"{source.name}_{column.name}"
 
     @cached_property
@@ -139,3 +143,11 @@ class Spec:
             for s in data["sources"]
         )
         return Spec(sources, data["key"], JoinType(data["join"]), data["asofHistory"])
+
+
+def _refuse_twins(names: list[str], where: str) -> None:
+    seen: dict[str, str] = {}
+    for name in names:
+        if name.casefold() in seen:
+            raise ValueError(f"{where} would have two columns of one name: '{seen[name.casefold()]}' and '{name}'")
+        seen[name.casefold()] = name
