@@ -39,7 +39,7 @@ class Pace:
 
     settle: float = 0.3  # no build starts until no message has changed the wish for so long: a flood is one build …
     settle_at_most: float = 2.0  # … unless it goes on for so long
-    check_again: float = 5.0  # how long a source that was found readable is taken to be so
+    check_again: float = 1.0  # how long what was found out about a source is believed
     heartbeat: float = 1.0  # between two writes of an unchanged status
     progress_entry: float = 5.0  # between two journal entries about a build's progress
 
