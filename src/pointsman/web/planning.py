@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pointsman.broker.source_check import KafkaSourceCheck
 from pointsman.broker.topics import TopicAdmin
 from pointsman.domain import cutover
 from pointsman.domain.catalog import Catalog
-from pointsman.domain.control import ControlMessage, Rules, did_you_mean, topic_problem
+from pointsman.domain.control import ControlMessage, Rules, topic_problem
 from pointsman.domain.cutover import Limits
 from pointsman.domain.spec import Source
 from pointsman.domain.verdict import Outcome
 from pointsman.orchestrator.intake import fold
 from pointsman.settings import Settings
 
-Check = Callable[[Source], Sequence[str]]
-
 
 class Planner:
-    def __init__(self, settings: Settings, check: Check | None = None) -> None:
+    def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._check = check or self._exists
         self._rules = Rules(tuple(settings.sources), settings.topics.prefix, settings.control.allow_topics)
         cut = settings.cutover
         self._limits = Limits(cut.linger_seconds, cut.max_lingering, cut.build_deadline_seconds)
@@ -50,10 +47,11 @@ class Planner:
 
     def plan(self, message: bytes, catalog: Catalog) -> dict[str, Any]:
         """The verdict that the message would get, what each newly named source looks like, and the steps."""
+        sources = KafkaSourceCheck(self._settings, TopicAdmin(self._settings))
         checks: dict[str, tuple[str, list[str]]] = {}
 
         def check(source: Source) -> Sequence[str]:
-            problems = list(self._check(source))
+            problems = list(sources.check(source))
             checks[source.name] = (source.topic, problems)
             return problems
 
@@ -76,11 +74,3 @@ class Planner:
     def _seen(self, source: str, topic: str, problems: Sequence[str]) -> Mapping[str, Any]:
         says = "; ".join(problems) or f"'{topic}' can be read"
         return {"source": source, "topic": topic, "ok": not problems, "says": says}
-
-    def _exists(self, source: Source) -> Sequence[str]:
-        known = TopicAdmin(self._settings).existing()
-        if source.topic in known:
-            return []
-        ours = re.compile(re.escape(self._settings.topics.prefix) + ".*|__.*")
-        others = [name for name in known if not ours.fullmatch(name)]
-        return [f"topic '{source.topic}' does not exist{did_you_mean(source.topic, others)}"]

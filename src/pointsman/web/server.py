@@ -19,7 +19,7 @@ from pointsman.settings import Settings
 from pointsman.web.api import Api, problem_answer
 from pointsman.web.mirror import Mirror
 from pointsman.web.page import FOLDER, Page, PageFiles
-from pointsman.web.planning import Check, Planner
+from pointsman.web.planning import Planner
 from pointsman.web.security import Guard
 from pointsman.web.sending import Sender
 
@@ -29,21 +29,20 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class WebServer:
-    """`run()` serves until it is asked to end. `check` is how the plan looks at a newly named source."""
+    """`run()` serves until it is asked to end."""
 
-    def __init__(self, settings: Settings, check: Check | None = None) -> None:
+    def __init__(self, settings: Settings) -> None:
         given = settings.web.operator_key.get_secret_value()
         self.settings = settings
         self.key = given or secrets.token_urlsafe(KEY_BYTES)
         self.key_was_generated = not given
         self.url = f"http://{settings.web.host}:{settings.web.port}"
         self.tables_url = settings.web.tables_url or f"http://127.0.0.1:{settings.tables.port}"
-        self._check = check
 
     def app(self) -> Starlette:
         web = self.settings.web
         mirror, sender = Mirror(self.settings), Sender(self.settings)
-        api = Api(mirror, Planner(self.settings, self._check), sender, self.key, web.control_wait_seconds)
+        api = Api(mirror, Planner(self.settings), sender, self.key, web.control_wait_seconds)
         page = Page(self.tables_url, web.embed_in)
 
         @asynccontextmanager
