@@ -1,0 +1,97 @@
+"""Records: as fast as the broker takes them, or at a steady rate with the moment of sending kept."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+
+from benchmarks.ground import SOURCES, Plot
+from pointsman.broker import clients
+
+PROBE = 1_000_000_000  # ages and balances from here on are numbers of probe records, and seen in no other record
+FAST = {"linger.ms": 20, "compression.type": "lz4", "batch.size": 1_000_000, "queue.buffering.max.messages": 400_000}
+PROMPT = {"linger.ms": 0, "socket.nagle.disable": True}
+
+
+def user(key: int, age: int) -> bytes:
+    return f'{{"userId":"u{key}","name":"name of {key}","email":"user{key}@example.org","age":{age}}}'.encode()
+
+
+def account(key: int, balance: float) -> bytes:
+    return f'{{"userId":"u{key}","accountType":"checking","balance":{balance}}}'.encode()
+
+
+def pour(plot: Plot, keys: list[int], fed: int = 0) -> int:
+    """For each key a user and an account, keyed, as fast as possible; all are in the broker when this returns.
+
+    Returns how many records have been fed with these. The last user and account carry that number, negative, as age
+    and balance: a row that shows both tells that all has been read.
+    """
+    total = fed + 2 * len(keys)
+    producer = clients.producer(plot.settings.kafka, **FAST)
+    users, accounts = (plot.topic(s) for s in SOURCES)
+    for count, key in enumerate(keys):
+        name = f"u{key}".encode()
+        last = count == len(keys) - 1
+        age, balance = (-total, -total) if last else (count % 90, count % 5000 + 0.25)
+        for topic, value in ((users, user(key, age)), (accounts, account(key, balance))):
+            while True:
+                try:
+                    producer.produce(topic, value, name)
+                    break
+                except BufferError:
+                    producer.poll(0.1)
+        if count % 1000 == 0:
+            producer.poll(0)
+    left = producer.flush(120)
+    if left:
+        raise RuntimeError(f"{left} records were not taken by the broker")
+    return total
+
+
+def shuffled(keys: int, seed: int) -> list[int]:
+    found = list(range(keys))
+    random.Random(seed).shuffle(found)
+    return found
+
+
+def drawn(keys: int, count: int, seed: int) -> list[int]:
+    """Keys with repetition: updates spread over all keys."""
+    rng = random.Random(seed)
+    return [rng.randrange(keys) for _ in range(count)]
+
+
+def pace(rate: float, seconds: float) -> Iterator[int]:
+    """Yields at a steady rate. A late step is followed at once, so that the rate holds on the whole."""
+    start = time.perf_counter()
+    for step in range(round(rate * seconds)):
+        wait = start + step / rate - time.perf_counter()
+        if wait > 0:
+            time.sleep(wait)
+        yield step
+
+
+class Probes:
+    """Sends numbered records at a steady rate, users and accounts in turn; `sent` says when each was sent."""
+
+    def __init__(self, plot: Plot, keys: int) -> None:
+        self.sent: dict[int, float] = {}
+        self._producer = clients.producer(plot.settings.kafka, **PROMPT)
+        self._topics = [plot.topic(s) for s in SOURCES]
+        self._rng = random.Random(7)
+        self._keys = keys
+
+    def send(self, rate: float, seconds: float) -> float:
+        """Returns when it began."""
+        began = time.time()
+        number = len(self.sent)
+        for _ in pace(rate, seconds):
+            key = self._rng.randrange(self._keys)
+            value = account(key, PROBE + number) if number % 2 else user(key, PROBE + number)
+            self.sent[number] = time.time()
+            self._producer.produce(self._topics[number % 2], value, f"u{key}".encode())
+            self._producer.poll(0)
+            number += 1
+        self._producer.flush(30)
+        return began

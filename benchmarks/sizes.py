@@ -1,0 +1,53 @@
+"""How large each measurement is: `FULL` for figures to quote, `QUICK` to try the code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Seconds, records and keys of every part. The warm-up is fed like the rest, and not counted."""
+
+    rate: int = 1000  # records per second of every latency measurement
+    latency_seconds: float = 300
+    latency_warm_up: float = 60
+    peer_seconds: float = 90  # latency of everything that is compared with
+    peer_warm_up: float = 45
+    floor_seconds: float = 10
+    probe_keys: int = 100_000  # keys that the latency feed draws from
+    keys: int = 1_000_000  # throughput: this many users and as many accounts
+    warm_records: int = 400_000  # throughput: real-time records before the wave that counts
+    memory_keys: tuple[int, ...] = (100_000, 1_000_000, 4_000_000)
+    memory_wave: int = 600_000  # updates, over all keys, for the cost per record
+    partitions: tuple[int, ...] = (1, 6, 12, 24)
+    partition_seconds: float = 120
+    partition_counted: float = 60  # of those, the last ones are "once warm"
+    idle_seconds: float = 30
+    stall_interval: float = 20  # seconds between checkpoints while stalls are measured
+    stall_boundaries: int = 6
+    native_cycles_ms: tuple[int, ...] = (50, 1000)
+    patience: float = 900  # longest wait for anything
+
+
+FULL = Sizes()
+QUICK = Sizes(
+    latency_seconds=6,
+    latency_warm_up=4,
+    peer_seconds=4,
+    peer_warm_up=3,
+    floor_seconds=2,
+    probe_keys=2_000,
+    keys=20_000,
+    warm_records=4_000,
+    memory_keys=(5_000, 20_000),
+    memory_wave=10_000,
+    partitions=(1, 6),
+    partition_seconds=8,
+    partition_counted=4,
+    idle_seconds=3,
+    stall_interval=5,
+    stall_boundaries=1,
+    native_cycles_ms=(50,),
+    patience=120,
+)
