@@ -22,7 +22,7 @@ def java_command() -> str:
     if not found or not Path(found).is_file():
         raise EnvironmentProblem(f"Java was not found ({where})", NEXT)
     try:
-        shown = subprocess.run([found, "-version"], capture_output=True, text=True, timeout=30, check=False).stderr
+        shown = _version(found)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise EnvironmentProblem(f"Java ({where}) does not start: {error}", NEXT) from error
     version = re.search(r'version "(\d+)(?:\.(\d+))?', shown)
@@ -32,6 +32,14 @@ def java_command() -> str:
     if major not in ALLOWED:
         raise EnvironmentProblem(f"Java {major} was found ({where}); Pointsman needs Java 17 or 21", NEXT)
     return found
+
+
+def _version(java: str) -> str:
+    """In a session of its own: a Ctrl-C meant for us must not look like a broken Java."""
+    command = [java, "-version"]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=60, check=False, start_new_session=True
+    ).stderr
 
 
 def jars(name: str) -> Path:

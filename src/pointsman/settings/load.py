@@ -81,11 +81,10 @@ class Gathered:
         _lay(self.values, values, origin, self.origins, "")
 
     def origin(self, key: str) -> str:
-        """Of the key itself, of what stands below it, or of the nearest group above it."""
+        """Of the key, or of the nearest group above it; a group came from the last place that changed it."""
         parts = key.split(".")
-        above = [".".join(parts[:n]) for n in range(len(parts) - 1, 0, -1)]
-        below = [k for k in self.origins if k.startswith(f"{key}.")]
-        return next((self.origins[k] for k in [key, *below, *above] if k in self.origins), "the built-in defaults")
+        above = (".".join(parts[:n]) for n in range(len(parts), 0, -1))
+        return next((self.origins[k] for k in above if k in self.origins), "the built-in defaults")
 
 
 def gather(flags: Mapping[str, Any], env: Mapping[str, str], toml: Path | None) -> Gathered:
@@ -138,7 +137,7 @@ def _lay(into: dict[str, Any], values: Mapping[str, Any], origin: str, origins: 
         if isinstance(value, Mapping):
             if not isinstance(into.get(name), dict):
                 into[name] = {}
-            origins.setdefault(key, origin)
+            origins[key] = origin
             _lay(into[name], value, origin, origins, f"{key}.")
         elif value is not None:
             into[name] = value
