@@ -16,6 +16,11 @@ from pointsman.settings import Settings
 
 TIMEOUT = 30.0
 COMMITTED = {"request_timeout": TIMEOUT, "isolation_level": IsolationLevel.READ_COMMITTED}
+PASSING = {  # a topic made a moment ago has no leader yet, or not one that every broker knows of
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+}
 COMPACTED = {
     "cleanup.policy": "compact",
     "min.cleanable.dirty.ratio": "0.1",
@@ -118,13 +123,17 @@ class TopicAdmin:
 
     def _offsets(self, topics: Iterable[str], spec: OffsetSpec) -> dict[str, dict[int, int]]:
         wanted = {TopicPartition(topic, p): spec for topic in topics for p in self.partitions(topic)}
-        found: dict[str, dict[int, int]] = {}
-        try:
-            for where, future in self._admin.list_offsets(wanted, **COMMITTED).items():
-                found.setdefault(where.topic, {})[where.partition] = future.result(TIMEOUT).offset
-        except KafkaException as error:
-            raise self._explain("offsets could not be read", error) from error
-        return found
+        deadline = time.monotonic() + TIMEOUT
+        while True:
+            found: dict[str, dict[int, int]] = {}
+            try:
+                for where, future in self._admin.list_offsets(wanted, **COMMITTED).items():
+                    found.setdefault(where.topic, {})[where.partition] = future.result(TIMEOUT).offset
+                return found
+            except KafkaException as error:
+                if error.args[0].code() not in PASSING or time.monotonic() > deadline:
+                    raise self._explain("offsets could not be read", error) from error
+            time.sleep(0.05)
 
     def _explain(self, what: str, error: KafkaException) -> BrokerError:
         servers = self._settings.kafka.bootstrap_servers
