@@ -7,10 +7,11 @@ from typing import Any
 
 from pointsman.domain.catalog import Catalog
 from pointsman.domain.spec import Spec
+from pointsman.domain.status import KEY as STATUS_KEY
 from pointsman.settings import Settings
 from pointsman.tables import schema
 from pointsman.tables.jvm import java_type
-from pointsman.tables.loaded import LoadedGeneration, j_columns, j_map
+from pointsman.tables.loaded import LoadedGeneration, j_columns, j_list, j_map
 
 log = logging.getLogger(__name__)
 FIXED_ROWS = 10_000
@@ -36,6 +37,7 @@ class Application:
         self.spec = spec
         self.definition = schema.data_tables(spec)
         self.consumer = {"bootstrap.servers": settings.kafka.bootstrap_servers, **CONSUMER}
+        self.state: Any = None  # Deephaven's, with the fields that viewers can open
         self._maker: Any = None
         self._stable: Any = None
         self._reader: Any = None
@@ -85,7 +87,6 @@ class Application:
 
     def list_generations(self, catalog: Catalog) -> None:
         """Makes the table of generations say what the catalog says."""
-        tables = java_type("pointsman.Tables")
         for generation in catalog.generations.values():
             topics = ", ".join(f"{s.name}={s.topic}" for s in generation.spec.sources)
             values = (
@@ -98,9 +99,9 @@ class Application:
                 generation.reason,
                 generation.spec.fingerprint,
             )
-            tables.put(self._generations, str(generation.number), 0, j_row(schema.GENERATION_COLUMNS, values))
+            self._generations.put(str(generation.number), 0, j_list(values))
         for number in self._listed - set(catalog.generations):
-            tables.put(self._generations, str(number), 0, None)
+            self._generations.put(str(number), 0, None)
         self._listed = set(catalog.generations)
 
     def close(self) -> None:
@@ -114,18 +115,7 @@ class Application:
         values = {f"{source.name}Topic": source.topic for source in self.spec.sources}
         values |= {"joinType": self.spec.join.value, "state": "STARTING", "progress": "", "lastError": ""}
         columns = schema.status_columns(self.spec)
-        row = j_row(columns, tuple(values.get(column.name) for column in columns))
-        java_type("pointsman.Tables").put(rows, schema.STATUS_KEY, -1, row)
-
-
-def j_row(columns: tuple[schema.TableColumn, ...], values: tuple[object, ...]) -> Any:
-    """Java values of the types that the columns store: jpy alone would make an Integer of a small number."""
-    boxes = {"LONG": "java.lang.Long", "SECONDS": "java.lang.Long", "MILLIS": "java.lang.Long"}
-    row = java_type("java.util.ArrayList")()
-    for column, value in zip(columns, values, strict=True):
-        box = boxes.get(column.kind)
-        row.add(java_type(box).valueOf(str(value)) if box and value is not None else value)
-    return row
+        rows.put(STATUS_KEY, -1, j_list(values.get(column.name) for column in columns))
 
 
 def export() -> None:
@@ -133,6 +123,6 @@ def export() -> None:
     application = Application.instance
     if application is None:
         raise RuntimeError("the tables server was not started by pointsman")
-    state = java_type("io.deephaven.appmode.ApplicationContext").get()
+    application.state = java_type("io.deephaven.appmode.ApplicationContext").get()
     for name, table in application.build().items():
-        state.setField(name, table)
+        application.state.setField(name, table)

@@ -28,7 +28,7 @@ def start(home: Path, options: list[str], properties: dict[str, str]) -> None:
     jars = sorted(str(jar) for jar in start_jvm._jars())
     classes = home / "java" / _fingerprint()
     classes.mkdir(parents=True, exist_ok=True)
-    jvm.init_jvm(
+    jvm.init_jvm(  # type: ignore[no-untyped-call]
         java_home=os.environ.get("JAVA_HOME"),
         jvm_classpath=[str(classes), *jars],
         jvm_properties={**start_jvm.DEFAULT_JVM_PROPERTIES, **properties},

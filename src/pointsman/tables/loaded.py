@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pointsman.domain.generation import Generation
@@ -10,14 +10,15 @@ from pointsman.tables import schema
 from pointsman.tables.jvm import java_type
 
 
+def j_list(values: Iterable[object]) -> Any:
+    result = java_type("java.util.ArrayList")()
+    for value in values:
+        result.add(value)
+    return result
+
+
 def j_columns(columns: tuple[schema.TableColumn, ...]) -> Any:
-    rows = java_type("java.util.ArrayList")()
-    for column in columns:
-        parts = java_type("java.util.ArrayList")()
-        for part in (column.name, column.kind, column.origin):
-            parts.add(part)
-        rows.add(parts)
-    return rows
+    return j_list(j_list((column.name, column.kind, column.origin)) for column in columns)
 
 
 def j_map(entries: Mapping[str, Any]) -> Any:

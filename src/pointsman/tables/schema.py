@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from pointsman.domain.names import TopicNames
-from pointsman.domain.status import KEY as STATUS_KEY
 from pointsman.domain.spec import ColumnType, JoinType, Source, Spec
+from pointsman.domain.status import KEY as STATUS_KEY
 
 
 class Rule(StrEnum):

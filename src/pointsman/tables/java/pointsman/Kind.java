@@ -187,6 +187,14 @@ enum Kind {
 
     abstract void put(SparseArrayColumnSource<?> store, long at, Object value);
 
+    /** A value given by code, in the type that this kind stores: Python's numbers arrive in the smallest box. */
+    final Object box(final Object value) {
+        if (!(value instanceof Number number)) {
+            return value;
+        }
+        return this == DOUBLE ? (Object) number.doubleValue() : (Object) number.longValue();
+    }
+
     /** Null where the product is no longer a moment that an Instant column can hold. */
     static Long nanos(final long value, final long factor) {
         final long high = Math.multiplyHigh(value, factor);

@@ -22,6 +22,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.UnaryOperator;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A live table whose rows are put from outside, applied once per update cycle.
@@ -35,6 +37,8 @@ public final class LiveRows implements Runnable, AutoCloseable {
 
     /** Versions remembered of rows that are gone, so that a replay does not bring them back. */
     private static final long DELETED_VERSIONS = 1_000_000;
+
+    private static final Logger LOG = LoggerFactory.getLogger(LiveRows.class);
 
     private static final int PENDING_ROWS = 50_000;
 
@@ -52,7 +56,7 @@ public final class LiveRows implements Runnable, AutoCloseable {
     private final SeenRecords seen;
     private final long keep;
     private final boolean reuse;
-    private final TrackingWritableRowSet rowSet = RowSetFactory.empty().toTracking();
+    private final TrackingWritableRowSet rowSet;
     private final QueryTable table;
     private final ExecutionContext context;
     private final UpdateGraph graph;
@@ -88,23 +92,25 @@ public final class LiveRows implements Runnable, AutoCloseable {
         this.reuse = reuse;
         this.seen = once ? new SeenRecords() : null;
         this.stores = new SparseArrayColumnSource<?>[kinds.length];
-        final Map<String, ColumnSource<?>> columns = new LinkedHashMap<>();
-        for (int column = 0; column < kinds.length; column++) {
-            stores[column] = kinds[column].store();
-            stores[column].startTrackingPrevValues();
-            columns.put(names[column], kinds[column].shown(stores[column]));
-        }
-        if (generation >= 0) {
-            final LongSingleValueSource number = new LongSingleValueSource();
-            number.set(generation);
-            columns.put("generation", number);
-        }
+        this.graph = context.getUpdateGraph();
+        // Row sets and columns take their update graph from the context that they are made in.
         try (final SafeCloseable ignored = context.open();
                 final SafeCloseable ignored2 = LivenessScopeStack.open(scope, false)) {
+            final Map<String, ColumnSource<?>> columns = new LinkedHashMap<>();
+            for (int column = 0; column < kinds.length; column++) {
+                stores[column] = kinds[column].store();
+                stores[column].startTrackingPrevValues();
+                columns.put(names[column], kinds[column].shown(stores[column]));
+            }
+            if (generation >= 0) {
+                final LongSingleValueSource number = new LongSingleValueSource();
+                number.set(generation);
+                columns.put("generation", number);
+            }
+            rowSet = RowSetFactory.empty().toTracking();
             table = new QueryTable(rowSet, columns);
             table.setRefreshing(true);
             scope.manage(table);
-            graph = context.getUpdateGraph();
         }
         graph.addSource(this);
     }
@@ -137,6 +143,15 @@ public final class LiveRows implements Runnable, AutoCloseable {
         return applied.getOrDefault(partition, 0L) >= offset;
     }
 
+    /** One row given by code: times in nanoseconds since the epoch. Without values, the row is removed. */
+    public void put(final String key, final long version, final List<Object> values) throws InterruptedException {
+        final Object[] boxed = values == null ? null : new Object[kinds.length];
+        for (int column = 0; boxed != null && column < boxed.length; column++) {
+            boxed[column] = kinds[column].box(values.get(column));
+        }
+        offer(List.of(new Row(key, version, boxed == null, boxed)), Map.of());
+    }
+
     /** Waits while too much is waiting to be applied. */
     void offer(final List<Row> rows, final Map<Integer, Long> positions) throws InterruptedException {
         synchronized (pending) {
@@ -150,6 +165,7 @@ public final class LiveRows implements Runnable, AutoCloseable {
         }
     }
 
+    /** One update cycle. */
     @Override
     public void run() {
         cycle++;
@@ -166,7 +182,12 @@ public final class LiveRows implements Runnable, AutoCloseable {
                 pending.notifyAll();
             }
             for (final Row row : batch.rows) {
-                changes.apply(row);
+                try {
+                    changes.apply(row);
+                } catch (RuntimeException surprise) {
+                    // What leaves a source's run() ends the whole server, and with it every viewer's tables.
+                    LOG.error("a row was not applied", surprise);
+                }
             }
             applied.putAll(batch.positions);
         } while (System.nanoTime() < until);

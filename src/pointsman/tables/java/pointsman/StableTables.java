@@ -49,9 +49,10 @@ public final class StableTables implements Runnable {
 
     /** Makes one; it is empty until something is shown. */
     public Table add(final String name, final TableDefinition definition) {
-        final Stable stable = new Stable();
+        final Stable stable;
         try (final SafeCloseable ignored = context.open();
                 final SafeCloseable ignored2 = LivenessScopeStack.open(scope, false)) {
+            stable = new Stable();
             stable.constituents.startTrackingPrevValues();
             stable.partitions = new QueryTable(stable.rows, new LinkedHashMap<>(Map.of("T", stable.constituents)));
             stable.partitions.setRefreshing(true);

@@ -5,7 +5,6 @@ import io.deephaven.engine.table.ColumnDefinition;
 import io.deephaven.engine.table.TableDefinition;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 
 /** The way in from Python: makes live tables and feeds them. */
 public final class Tables {
@@ -50,7 +49,7 @@ public final class Tables {
         return rows;
     }
 
-    /** A live table that only {@link #put} fills. */
+    /** A live table that only {@link LiveRows#put} fills. */
     public LiveRows rows(final List<List<String>> columns) {
         return new LiveRows(context, column(columns, 0), kinds(columns), -1, Long.MAX_VALUE, true, false);
     }
@@ -64,13 +63,6 @@ public final class Tables {
         }
         found.add(ColumnDefinition.ofLong("generation"));
         return TableDefinition.of(found);
-    }
-
-    /** One row, by key; it counts as older than anything a topic says. Without values, the row is removed. */
-    public static void put(final LiveRows rows, final String key, final long version, final List<Object> values)
-            throws InterruptedException {
-        final Object[] row = values == null ? null : values.toArray();
-        rows.offer(List.of(new Row(key, version, row == null, row)), Map.of());
     }
 
     private static Kind[] kinds(final List<List<String>> columns) {

@@ -74,7 +74,7 @@ public final class TopicReader implements Runnable, AutoCloseable {
                 consumer = client;
                 read(client);
             } catch (WakeupException | InterruptedException ended) {
-                // Only close() wakes or interrupts us.
+                // Only close() wakes us.
             } catch (Exception failure) {
                 problem = failure.getClass().getSimpleName() + ": " + failure.getMessage();
             } finally {
@@ -184,7 +184,6 @@ public final class TopicReader implements Runnable, AutoCloseable {
         if (client != null) {
             client.wakeup();
         }
-        thread.interrupt();
         try {
             thread.join(10_000);
         } catch (InterruptedException ended) {
