@@ -293,3 +293,11 @@ def test_a_message_can_only_name_topics_and_a_join() -> None:
     verdict = house.verdict(offset)
     assert verdict.outcome is Outcome.UNCHANGED
     assert verdict.ignored == ("kafka.sasl.password", "columns")
+
+
+def test_one_topic_for_two_sources_is_refused() -> None:
+    house = House().serving()
+    offset = house.send(usersTopic="raw.users", accountsTopic="raw.users")
+    house.later()
+    assert house.outcome(offset) is Outcome.REFUSED
+    assert "more than one source" in house.verdict(offset).reason

@@ -113,6 +113,11 @@ class _Fold:
         write.catalog = replace(write.catalog, pending=waiting[-MOST_PENDING:])
 
     def _problems(self, target: Spec) -> list[str]:
+        shared = {s.topic for s in target.sources if [o.topic for o in target.sources].count(s.topic) > 1}
+        if shared:
+            return [
+                f"topic '{topic}' is named for more than one source; each needs its own" for topic in sorted(shared)
+            ]
         live = self._write.catalog.live_generation
         trusted = {*self._wanted().sources, *(live.spec.sources if live else ())}
         return [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
@@ -27,6 +28,7 @@ from pointsman.domain.names import TopicNames
 from pointsman.domain.progress import Phase
 from pointsman.domain.spec import Source, Spec
 from pointsman.orchestrator import intake, recovery, writes
+from pointsman.orchestrator.cleanup import Cleanup
 from pointsman.orchestrator.report import Reporter
 from pointsman.orchestrator.waiting import Backoff, Memo, Settling
 from pointsman.orchestrator.writes import Write
@@ -58,7 +60,7 @@ class Orchestrator:
         self._unable: dict[int, str] = {}  # could not be started or resumed, and why
         self._settling = Settling(pace.settle, pace.settle_at_most)
         self._retry = Backoff()
-        self._chores: dict[int, Backoff] = {}  # per generation to free
+        self._cleanup = Cleanup(ports)
         self._memo = Memo(pace.check_again)
         self._reporter = Reporter(pace.heartbeat, pace.progress_entry)
 
@@ -77,7 +79,11 @@ class Orchestrator:
         for generation in recovery.to_resume(self._catalog):
             self._resume(generation, now)
         for number in sorted(leftovers - set(self._catalog.generations)):
-            self._sweep(number, now)
+            problem = self._cleanup.sweep(number)
+            if problem:
+                self._say(now, Code.TROUBLE, f"leftovers of a lost generation {number} stay: {problem}", number)
+            else:
+                self._say(now, Code.SWEPT, f"topics and checkpoint of a lost generation {number} are deleted", number)
 
     def tick(self, now: float) -> None:
         """Reads, plans, performs what can be done now, and reports."""
@@ -93,10 +99,12 @@ class Orchestrator:
 
     def shut_down(self, now: float) -> None:
         """Stops every query. The catalog stays as it is, so the next start resumes them."""
-        for number in sorted(self._running):
-            self._ports.engine.stop(number)
+        for number in sorted(self._catalog.generations):
+            with contextlib.suppress(PointsmanError):  # the others must stop, whatever this one does
+                self._ports.engine.stop(number)
         self._running.clear()
-        self._ports.store.report(None, [Entry(now, Level.INFO, Code.STOPPED, "stopped; nothing is lost")])
+        with contextlib.suppress(PointsmanError):  # fenced out, or no broker: nobody to tell
+            self._ports.store.report(None, [Entry(now, Level.INFO, Code.STOPPED.value, "stopped; nothing is lost")])
 
     # Reading
 
@@ -156,28 +164,16 @@ class Orchestrator:
         return True
 
     def _free(self, number: int, now: float) -> bool:
-        """A failed build stops at once, to make room; a replaced one runs for as long as someone may look at it."""
         leaving = self._catalog.generations.get(number)
-        chore = self._chores.setdefault(number, Backoff())
-        if leaving is None or leaving.state not in (State.FREEING, State.FAILED) or not chore.due(now):
-            return True
-        try:
-            if leaving.state is State.FAILED:
-                self._stop(number)
-            if self._ports.tables.holding(number, now):
-                return True
-            self._stop(number)
-            self._ports.topics.delete(number)
-            self._ports.checkpoints.delete(number)
-        except FencedOut:
-            raise
-        except PointsmanError as error:
-            if chore.fail(now):
-                self._say(now, Code.TROUBLE, f"generation {number} cannot be freed yet: {error}", number)
-            return True
-        self._commit(writes.freed(self._catalog, leaving, now))
-        del self._chores[number]
-        self._unable.pop(number, None)
+        if leaving is not None and leaving.state in (State.FREEING, State.FAILED):
+            done = self._cleanup.done(leaving, now)
+            if done or leaving.state is State.FAILED:
+                self._running.discard(number)  # a failed build's queries are stopped before anything else
+            if done:
+                self._unable.pop(number, None)
+                self._commit(writes.freed(self._catalog, leaving, now))
+            elif self._cleanup.trouble:
+                self._say(now, Code.TROUBLE, self._cleanup.trouble, number)
         return True
 
     def _validate(self, spec: Spec, now: float) -> bool:
@@ -280,18 +276,6 @@ class Orchestrator:
     def _fail(self, building: Generation, reason: str, now: float) -> None:
         self._commit(writes.failed(self._catalog, building, reason, now))
         self._retry.fail(now)
-
-    def _stop(self, number: int) -> None:
-        self._ports.engine.stop(number)
-        self._running.discard(number)
-
-    def _sweep(self, number: int, now: float) -> None:
-        try:
-            self._ports.topics.delete(number)
-            self._ports.checkpoints.delete(number)
-            self._say(now, Code.SWEPT, f"topics and checkpoint of a lost generation {number} are deleted", number)
-        except PointsmanError as error:
-            self._say(now, Code.TROUBLE, f"leftovers of a lost generation {number} stay: {error}", number)
 
     def _broken(self) -> frozenset[int]:
         """The generations that no restart can mend."""

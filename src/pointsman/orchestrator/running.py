@@ -1,0 +1,35 @@
+"""Ticking until asked to stop, through a broker's bad moments."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from pointsman.domain.errors import CatalogError, PointsmanError
+from pointsman.orchestrator.loop import Orchestrator
+
+log = logging.getLogger(__name__)
+PAUSE_SECONDS = 0.05
+TROUBLE_SECONDS = 1.0
+
+
+def run(orchestrator: Orchestrator, asked: threading.Event, clock: Callable[[], float] = time.time) -> None:
+    """Starts and ticks until `asked` is set; no query runs when this returns or raises.
+
+    A tick that meets a passing error is tried again: all it had done is in the catalog, and what is not is done
+    again. FencedOut, or a catalog that cannot be read, is not passing, and is raised.
+    """
+    try:
+        orchestrator.start(clock())
+        while not asked.wait(PAUSE_SECONDS):
+            try:
+                orchestrator.tick(clock())
+            except CatalogError:
+                raise
+            except PointsmanError as error:
+                log.warning("%s; trying again", error)
+                asked.wait(TROUBLE_SECONDS)
+    finally:
+        orchestrator.shut_down(clock())
