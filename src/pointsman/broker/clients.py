@@ -6,12 +6,13 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from pointsman.settings import Kafka
 
 log = logging.getLogger(__name__)
+ClientError = KafkaException  # for rooms that do not know Kafka's own names
 
 
 def client_config(kafka: Kafka, **more: Any) -> dict[str, Any]:
@@ -47,6 +48,17 @@ def assigned_consumer(kafka: Kafka, start: list[TopicPartition], **more: Any) ->
     consumer = Consumer(client_config(kafka, **config))
     consumer.assign(start)
     return consumer
+
+
+def beginning(topic: str) -> list[TopicPartition]:
+    """The first record of a topic that has one partition."""
+    return [TopicPartition(topic, 0, OFFSET_BEGINNING)]
+
+
+def at_end(message: Message) -> bool:
+    """Does the client say that there is no more for now? It does so only with `enable.partition.eof`."""
+    problem = message.error()
+    return problem is not None and bool(problem.code() == KafkaError._PARTITION_EOF)
 
 
 def messages(consumer: Consumer, timeout: float, batch: int = 1000) -> Iterator[Message]:

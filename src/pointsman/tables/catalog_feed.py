@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 import time
 
-from confluent_kafka import OFFSET_BEGINNING, KafkaError, TopicPartition
-
 from pointsman.broker import clients
 from pointsman.domain.catalog import KEY, Catalog
 from pointsman.domain.errors import BrokerError, CatalogError
@@ -22,10 +20,9 @@ class CatalogFeed:
     def __init__(self, settings: Settings) -> None:
         self._servers = settings.kafka.bootstrap_servers
         self._topic = settings.names.catalog
-        start = [TopicPartition(self._topic, 0, OFFSET_BEGINNING)]
         # The end is told by the client, not by offsets: a transaction's marker takes one and is never read.
         more = {"enable.partition.eof": True, "fetch.wait.max.ms": 20}
-        self._consumer = clients.assigned_consumer(settings.kafka, start, **more)
+        self._consumer = clients.assigned_consumer(settings.kafka, clients.beginning(self._topic), **more)
         self.latest = Catalog()
         self.problem = ""
 
@@ -55,7 +52,7 @@ class CatalogFeed:
         if message is None:
             return False
         if message.error() is not None:
-            return bool(message.error().code() == KafkaError._PARTITION_EOF)
+            return clients.at_end(message)
         if message.key() == KEY.encode() and message.value() is not None:
             self._take(message.value(), message.offset())
         return False

@@ -7,8 +7,6 @@ import logging
 import time
 from collections.abc import Iterable
 
-from confluent_kafka import KafkaException
-
 from pointsman.broker import clients
 from pointsman.settings import Settings
 
@@ -54,5 +52,5 @@ class Presence:
         try:
             self._producer.produce(self._topic, value, self._server.encode())
             self._producer.poll(0)
-        except (BufferError, KafkaException) as error:
+        except (BufferError, clients.ClientError) as error:
             log.warning("heartbeat not sent: %s", error)
