@@ -81,14 +81,20 @@ class Probes:
         self._topics = [plot.topic(s) for s in SOURCES]
         self._rng = random.Random(7)
         self._keys = keys
+        self._known: list[int] = []  # accounts are of users that were sent: a left join shows no others
 
     def send(self, rate: float, seconds: float) -> float:
         """Returns when it began."""
         began = time.time()
         number = len(self.sent)
         for _ in pace(rate, seconds):
-            key = self._rng.randrange(self._keys)
-            value = account(key, PROBE + number) if number % 2 else user(key, PROBE + number)
+            if number % 2:
+                key = self._rng.choice(self._known)
+                value = account(key, PROBE + number)
+            else:
+                key = self._rng.randrange(self._keys)
+                value = user(key, PROBE + number)
+                self._known.append(key)
             self.sent[number] = time.time()
             self._producer.produce(self._topics[number % 2], value, f"u{key}".encode())
             self._producer.poll(0)
