@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pointsman.cli import broker, tables, web
+from pointsman.cli import broker, control, pipeline, tables, web
 from pointsman.domain.errors import PointsmanError
 
 app = typer.Typer(
@@ -28,7 +28,7 @@ def _options(
     _ = debug
 
 
-for room in (broker, tables, web):
+for room in (broker, pipeline, control, tables, web):
     room.add_to(app)
 
 
