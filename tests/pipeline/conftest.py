@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Producer, TopicPartition
 from pyspark.sql import SparkSession
 
 from pointsman import settings as settings_module
@@ -46,7 +46,10 @@ class Bench:
     def make_topics(self, partitions: int = 3) -> None:
         self.admin.ensure(fixed_topics(self.settings))
         self.admin.ensure(
-            [TopicPlan(s.topic, partitions, {"max.message.bytes": "4194304"}) for s in self.settings.sources.values()]
+            [
+                TopicPlan(s.topic, partitions, {"max.message.bytes": "4194304", "retention.ms": "-1"})
+                for s in self.settings.sources.values()
+            ]
         )
 
     def send(self, feed: Iterable[Sendable]) -> None:
@@ -83,10 +86,14 @@ class Bench:
         return engine
 
     def await_covered(self, generation: Generation, engine: SparkEngine, seconds: float = 90) -> None:
+        """Until all that is in the sources now is in the output."""
+        sources = generation.spec.sources
+        ends = self.admin.end_offsets([s.topic for s in sources])
+        wanted = {s.name: ends[s.topic] for s in sources}
         deadline = time.monotonic() + seconds
         while True:
-            progress = engine.progress(generation.number)
-            if progress.ready and progress.lag == 0:
+            progress, run = engine.progress(generation.number), engine.run(generation.number)
+            if progress.ready and run is not None and run.ledger.covers(wanted):
                 return
             assert progress.phase is not Phase.BROKEN, progress
             assert time.monotonic() < deadline, progress
@@ -94,19 +101,9 @@ class Bench:
 
     def read(self, topics: Iterable[str]) -> list[tuple[str, int, int, bytes | None, bytes | None]]:
         """Every record of these topics up to their ends as of now."""
-        ends = self.admin.end_offsets(topics)
-        starts = self.admin.start_offsets(topics)
-        left = {(t, p) for t, offsets in ends.items() for p, end in offsets.items() if end > starts[t][p]}
-        found = []
+        ends, starts = self.admin.end_offsets(topics), self.admin.start_offsets(topics)
         with Tail(self.settings.kafka, starts) as tail:
-            deadline = time.monotonic() + 60
-            while left:
-                assert time.monotonic() < deadline, f"not read to the end: {left}"
-                for message in tail.poll(1):
-                    found.append(message)
-                    if message[2] + 1 >= ends[message[0]][message[1]]:
-                        left.discard((message[0], message[1]))
-        return found
+            return list(tail.until(ends))
 
     def final(self, generation: Generation) -> dict[str, dict[str, Any]]:
         """What a reader that obeys `_version` shows in the end: row key → columns, `_ts`, `_version`."""
@@ -129,14 +126,10 @@ class Bench:
         """What is on the source topics, as a plain consumer reads it."""
         found = []
         for source in self.settings.spec().sources:
-            consumer = clients.assigned_consumer(self.settings.kafka, [])
-            consumer.close()
             found += self._records_of(source.name, source.topic)
         return found
 
     def _records_of(self, source: str, topic: str) -> list[Record]:
-        from confluent_kafka import TopicPartition
-
         ends, starts = self.admin.end_offsets([topic])[topic], self.admin.start_offsets([topic])[topic]
         left = {p for p, end in ends.items() if end > starts[p]}
         found = []

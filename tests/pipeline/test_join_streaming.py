@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from pointsman.domain.generation import Generation
+from pointsman.pipeline.engine import SparkEngine
 from tests.pipeline.conftest import Bench
 from tests.pipeline.feed import random_feed
 from tests.pipeline.oracle import books, final_rows
@@ -30,13 +34,33 @@ def test_final_changelog_equals_the_oracle_before_and_while_it_is_live(join: str
     b.await_covered(generation, engine)
     records = b.records()
     assert b.final(generation) == final_rows(records, generation.spec)
+    assert published_counts(b, generation, engine) == books(records, generation.spec)
+    views_and_letters_hold_each_record_once(b, generation, len(records))
 
+
+def views_and_letters_hold_each_record_once(b: Bench, generation: Generation, records: int) -> None:
+    letters = b.read([b.settings.names.dead_letters])
+    keys = [key for _, _, _, key, _ in letters + b.read(list(generation.views.values()))]
+    assert len(keys) == len(set(keys)) == records
+    assert {json.loads(value or b"")["reason"] for *_, value in letters} >= {"not-json", "wrong-type", "bad-utf8"}
+
+
+def published_counts(b: Bench, generation: Generation, engine: SparkEngine) -> dict[tuple[str, int], dict[str, int]]:
+    """The newest record per key of the counts topic, once the books are complete and written."""
     run = engine.run(generation.number)
     assert run is not None
-    letters = b.read([b.settings.names.dead_letters])
-    views = b.read(generation.views.values())
-    keys = [key for _, _, _, key, _ in letters + views]
-    assert len(keys) == len(set(keys)) == len(records)
-    counted = books(records, generation.spec)
-    assert len(letters) == sum(entry["deadLetters"] for entry in counted.values())
-    assert {json.loads(value or b"")["reason"] for *_, value in letters} >= {"not-json", "wrong-type", "bad-utf8"}
+    deadline = time.monotonic() + 30
+    while True:
+        newest: dict[tuple[str, int], dict[str, Any]] = {}
+        for *_, value in b.read([b.settings.names.counts]):
+            count = json.loads(value or b"")
+            newest[count["topic"], count["partition"]] = count
+        found = {
+            place: {name: count[name] for name in ("read", "joined", "offJoin", "deadLetters")}
+            for place, count in newest.items()
+        }
+        expected = {(str(c["topic"]), int(str(c["partition"]))): c for c in run.books.counts(run.ledger)}
+        if run.books.complete and newest == expected:
+            return found
+        assert time.monotonic() < deadline, (newest, expected)
+        time.sleep(0.1)

@@ -9,9 +9,11 @@ from types import TracebackType
 from confluent_kafka import KafkaError, TopicPartition
 
 from pointsman.broker import clients
+from pointsman.domain.errors import BrokerError
 from pointsman.settings import Kafka
 
 PROBE_SECONDS = 10.0
+Message = tuple[str, int, int, bytes | None, bytes | None]  # topic, partition, offset, key, value
 Offsets = Mapping[str, Mapping[int, int]]  # topic → partition → offset
 
 
@@ -19,13 +21,32 @@ class Tail:
     """Owns one consumer. `poll` gives what has come; `close` (or leaving `with`) ends it."""
 
     def __init__(self, kafka: Kafka, start: Offsets) -> None:
+        self._starts = {(t, p): o for t, offsets in start.items() for p, o in offsets.items()}
         places = [TopicPartition(t, p, o) for t, offsets in start.items() for p, o in offsets.items()]
-        self._consumer = clients.assigned_consumer(kafka, places, **{"fetch.wait.max.ms": 20})
+        self._consumer = clients.assigned_consumer(
+            kafka, places, **{"fetch.wait.max.ms": 20, "enable.partition.eof": True}
+        )
 
-    def poll(self, timeout: float, batch: int = 5000) -> Iterator[tuple[str, int, int, bytes | None, bytes | None]]:
-        """Topic, partition, offset, key, value."""
+    def poll(self, timeout: float, batch: int = 5000) -> Iterator[Message]:
+        """What has come, at most a batch; waits for the first no longer than the timeout."""
         for m in clients.messages(self._consumer, timeout, batch):
             yield m.topic(), m.partition(), m.offset(), m.key(), m.value()
+
+    def until(self, ends: Offsets, seconds: float = 60) -> Iterator[Message]:
+        """Every record before these offsets, then ends. Raises BrokerError when they are not reached in time."""
+        left = {(t, p): end for t, offsets in ends.items() for p, end in offsets.items()}
+        left = {place: end for place, end in left.items() if end > self._starts.get(place, 0)}
+        deadline = time.monotonic() + seconds
+        while left:
+            if time.monotonic() > deadline:
+                raise BrokerError(f"not read to the end within {seconds:g} s: {sorted(left)}", "check the broker")
+            for m in self._consumer.consume(1000, 0.1):
+                place, problem = (m.topic(), m.partition()), m.error()
+                if problem is None and m.offset() < left.get(place, 0):
+                    yield m.topic(), m.partition(), m.offset(), m.key(), m.value()
+                at_end = problem is not None and problem.code() == KafkaError._PARTITION_EOF
+                if at_end or (problem is None and m.offset() + 1 >= left.get(place, 0)):
+                    left.pop(place, None)
 
     def close(self) -> None:
         self._consumer.close()

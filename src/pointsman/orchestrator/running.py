@@ -15,14 +15,20 @@ PAUSE_SECONDS = 0.05
 TROUBLE_SECONDS = 1.0
 
 
-def run(orchestrator: Orchestrator, asked: threading.Event, clock: Callable[[], float] = time.time) -> None:
-    """Starts and ticks until `asked` is set; no query runs when this returns or raises.
+def run(
+    orchestrator: Orchestrator,
+    asked: threading.Event,
+    clock: Callable[[], float] = time.time,
+    on_ready: Callable[[], None] = lambda: None,
+) -> None:
+    """Starts, calls `on_ready` once it has taken over, and ticks until `asked` is set; no query runs when this returns or raises.
 
     A tick that meets a passing error is tried again: all it had done is in the catalog, and what is not is done
     again. FencedOut, or a catalog that cannot be read, is not passing, and is raised.
     """
     try:
         orchestrator.start(clock())
+        on_ready()
         while not asked.wait(PAUSE_SECONDS):
             try:
                 orchestrator.tick(clock())

@@ -6,6 +6,7 @@ query writes one record per record read, keyed by its position, and the join nam
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -63,6 +64,11 @@ class Ledger:
             self._fold_view(self._source_of_view[topic], key, value)
         else:
             self._fold_dead_letter(value)
+
+    def fold_safely(self, topic: str, key: bytes | None, value: bytes | None) -> None:
+        """Folds, and passes over what others may have written to our topics: it must not stop the count."""
+        with contextlib.suppress(ValueError, KeyError, IndexError, TypeError):
+            self.fold(topic, key, value)
 
     def _fold_view(self, source: str, key: bytes, value: bytes) -> None:
         _, partition, offset = key.rsplit(b"-", 2)

@@ -14,6 +14,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pointsman.broker.tail import Tail, holds_records
 from pointsman.broker.topics import TopicAdmin
 from pointsman.domain.progress import Phase, Progress
+from pointsman.pipeline.books import Books
 from pointsman.pipeline.faults import beyond_repair, sentence
 from pointsman.pipeline.ledger import Ledger
 from pointsman.pipeline.queries import NAMES, Pace, Queries
@@ -43,7 +44,7 @@ class GenerationRun:
         self._progress = Progress(Phase.CATCHING_UP)
         self._thread = threading.Thread(target=self._supervise, name=f"g{self.generation.number}", daemon=True)
         self._restarts = 0
-        self._counted_to: dict[str, dict[int, int]] = {}
+        self.books = Books(queries.settings, queries.generation)
 
     def start(self) -> None:
         self._thread.start()
@@ -57,6 +58,7 @@ class GenerationRun:
         if self._thread.is_alive():
             self._thread.join(seconds)
         self._end_queries()
+        self.books.close()
 
     def _supervise(self) -> None:
         failures = 0
@@ -80,7 +82,7 @@ class GenerationRun:
         self._end_queries()
 
     def _run_once(self) -> None:
-        changelogs = (*self.generation.topics, self._queries.settings.names.dead_letters)
+        changelogs = (*self._counted(), self.generation.final)
         base = self._catch_up() if self._queries.needs_catch_up else {}
         starts = self._admin.end_offsets(changelogs) if base else self._admin.start_offsets(changelogs)
         self.ledger = Ledger(self.generation)
@@ -92,11 +94,10 @@ class GenerationRun:
                         entry.next_view = offset
                     else:
                         entry.next_joined = offset
-        self._counted_to = {topic: dict(offsets) for topic, offsets in starts.items()}
         for name in NAMES:
             self._running[name] = self._queries.start(name, Pace.LIVE)
         with Tail(self._kafka, starts) as tail:
-            self._follow(tail)
+            self._follow(tail, starts)
 
     def _catch_up(self) -> dict[str, Ends]:
         """Reads all there is, again while much has come meanwhile; returns how far each query has read.
@@ -130,9 +131,10 @@ class GenerationRun:
                 raise problem
         return {name: self._read_by(self._running[name], before) for name in names}
 
-    def _follow(self, tail: Tail) -> None:
+    def _follow(self, tail: Tail, starts: Ends) -> None:
         """Real time: folds what the queries write, until asked to stop or one of them dies."""
         gate: Ends = {}
+        read_to: Ends = {}
         ready = False
         folded, rate, since = 0, 0.0, time.monotonic()
         moved, checked = time.monotonic(), 0.0
@@ -140,7 +142,7 @@ class GenerationRun:
             self._pause(0)
             seen = 0
             for topic, _, _, key, value in tail.poll(0.1):
-                self._fold(topic, key, value)
+                self.ledger.fold_safely(topic, key, value)
                 seen += topic != self.generation.final
             folded += seen
             now = time.monotonic()
@@ -161,21 +163,21 @@ class GenerationRun:
                 self._skip_markers(ends)
             if gate and not ready and self.ledger.covers(gate):
                 ready = True
-                self._read_to = self._admin.end_offsets(self.generation.topics)
+                read_to = self._admin.end_offsets(self.generation.topics)
+                self.books.count_past(
+                    self._admin.start_offsets(self._counted()), {t: starts[t] for t in self._counted()}
+                )
+            if ready:
+                self.books.publish(self.ledger, now)
             lag = self.ledger.lag(ends)
             self._say(
                 Phase.REAL_TIME,
                 ready=ready,
-                read_to=self._read_to if ready else {},
+                read_to=read_to,
                 lag=lag,
                 freshness=self._freshness(lag),
                 rate=rate,
             )
-
-    def _fold(self, topic: str, key: bytes | None, value: bytes | None) -> None:
-        # What others may have written to our topics must not stop the count.
-        with contextlib.suppress(ValueError, KeyError, IndexError, TypeError):
-            self.ledger.fold(topic, key, value)
 
     def _skip_markers(self, ends: Ends) -> None:
         """Offsets that hold no record (transaction markers) would look like lag for ever."""
@@ -194,6 +196,9 @@ class GenerationRun:
         sources = self.generation.spec.sources
         ends = self._admin.end_offsets({s.topic for s in sources})
         return {s.name: ends[s.topic] for s in sources}
+
+    def _counted(self) -> tuple[str, ...]:
+        return (*self.generation.views.values(), self._queries.settings.names.dead_letters)
 
     def _written(self) -> int:
         ends = self._admin.end_offsets(self.generation.views.values())

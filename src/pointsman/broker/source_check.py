@@ -1,0 +1,72 @@
+"""Can a source be read? Asked before anything is built: the topic, its partitions, a sample of its newest records."""
+
+from __future__ import annotations
+
+import difflib
+import time
+from collections.abc import Sequence
+
+from confluent_kafka import KafkaException, TopicPartition
+
+from pointsman.broker import clients
+from pointsman.broker.topics import TopicAdmin
+from pointsman.domain.errors import BrokerError
+from pointsman.domain.record import problem
+from pointsman.domain.spec import Source
+from pointsman.settings import Settings
+
+SAMPLE = 20  # newest records of each partition
+SECONDS = 5.0
+
+
+class KafkaSourceCheck:
+    """The orchestrator's SourceCheck on a real broker."""
+
+    def __init__(self, settings: Settings, admin: TopicAdmin) -> None:
+        self._settings = settings
+        self._admin = admin
+
+    def check(self, source: Source) -> Sequence[str]:
+        """Why this source cannot be read, as sentences; empty if it can, and for an empty topic."""
+        try:
+            topics = self._admin.existing()
+            if source.topic not in topics:
+                return [f"topic '{source.topic}' does not exist{self._suggestion(source.topic, topics)}"]
+            if not topics[source.topic]:
+                return [f"topic '{source.topic}' has no partition"]
+            sample = self._sample(source.topic)
+        except BrokerError as error:
+            return [str(error)]
+        except KafkaException as error:
+            return [f"topic '{source.topic}' cannot be read: {error.args[0].str()}"]
+        problems = [found for found in (problem(value, source) for value in sample) if found]
+        if sample and len(problems) == len(sample):
+            return [f"none of the newest {len(sample)} records of topic '{source.topic}' fits: the last {problems[-1]}"]
+        return []
+
+    def _suggestion(self, topic: str, topics: dict[str, int]) -> str:
+        ours = self._settings.topics.prefix
+        others = [name for name in topics if not name.startswith((ours, "__"))]
+        near = difflib.get_close_matches(topic, others, n=1, cutoff=0.6)
+        return f"; did you mean '{near[0]}'?" if near else ""
+
+    def _sample(self, topic: str) -> list[bytes | None]:
+        starts, ends = self._admin.start_offsets([topic])[topic], self._admin.end_offsets([topic])[topic]
+        places = [TopicPartition(topic, p, max(starts[p], end - SAMPLE)) for p, end in ends.items() if end > starts[p]]
+        if not places:
+            return []
+        consumer = clients.assigned_consumer(self._settings.kafka, places)
+        left = {place.partition for place in places}
+        values: list[bytes | None] = []
+        deadline = time.monotonic() + SECONDS
+        try:
+            while left and time.monotonic() < deadline:
+                for message in clients.messages(consumer, 0.2):
+                    values.append(message.value())
+                    if message.offset() + 1 >= ends[message.partition()]:
+                        left.discard(message.partition())
+                if values and not left:
+                    break
+        finally:
+            consumer.close()
+        return values

@@ -1,0 +1,40 @@
+"""Where generations keep their checkpoints: any file system that Spark can write to."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from pointsman.settings import Settings
+
+
+class SparkCheckpoints:
+    """The orchestrator's Checkpoints, through Hadoop's file systems: a folder or a URL."""
+
+    def __init__(self, spark: SparkSession, settings: Settings) -> None:
+        self._spark = spark
+        self._root = settings.checkpoints
+        self._prefix = settings.topics.prefix
+
+    def place(self, number: int) -> str:
+        return f"{self._root}/{self._prefix}g{number}"
+
+    def delete(self, number: int) -> None:
+        path, files = self._open(self.place(number))
+        files.delete(path, True)
+
+    def numbers(self) -> frozenset[int]:
+        path, files = self._open(self._root)
+        if not files.exists(path):
+            return frozenset()
+        names = (str(status.getPath().getName()) for status in files.listStatus(path))
+        found = (re.fullmatch(re.escape(self._prefix) + r"g(\d+)", name) for name in names)
+        return frozenset(int(match[1]) for match in found if match)
+
+    def _open(self, place: str) -> tuple[Any, Any]:
+        jvm = self._spark._jvm
+        assert jvm is not None
+        path = jvm.org.apache.hadoop.fs.Path(place)
+        return path, path.getFileSystem(self._spark._jsparkSession.sessionState().newHadoopConf())

@@ -1,0 +1,128 @@
+"""The same plan on small static frames, against the same oracle, with records that hypothesis thinks of."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from functools import reduce
+from typing import Any
+
+import pyarrow
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import lit
+
+from pointsman import settings as settings_module
+from pointsman.domain.spec import JoinType, Spec
+from pointsman.pipeline import join, parsing
+from tests.pipeline.feed import MALFORMED, ODD_BUT_GOOD, WRONG_ACCOUNTS, WRONG_USERS
+from tests.pipeline.oracle import Record, final_rows, judge
+
+pytestmark = pytest.mark.spark
+SPEC = settings_module.load(env={}).spec()
+JOINS = (JoinType.LEFT, JoinType.INNER, JoinType.RIGHT, JoinType.FULL)
+SCHEMA = pyarrow.schema(
+    [
+        ("key", pyarrow.binary()),
+        ("value", pyarrow.binary()),
+        ("topic", pyarrow.string()),
+        ("partition", pyarrow.int32()),
+        ("offset", pyarrow.int64()),
+        ("timestamp", pyarrow.timestamp("us", tz="UTC")),
+    ]
+)
+
+keys = strategies.sampled_from(["a", "b", "", "ü", "7", "a b"])
+scalars = strategies.one_of(
+    strategies.none(),
+    strategies.booleans(),
+    strategies.integers(-(2**65), 2**65),
+    strategies.floats(allow_nan=False, allow_infinity=False, width=32),
+    strategies.text(strategies.characters(exclude_categories=["Cs"]), max_size=8),
+)
+rows = strategies.fixed_dictionaries(
+    {},
+    optional={
+        "userId": strategies.one_of(keys, scalars),
+        "name": scalars,
+        "age": scalars,
+        "accountType": scalars,
+        "balance": scalars,
+        "other": strategies.lists(scalars, max_size=2),
+    },
+).map(lambda row: json.dumps(row, ensure_ascii=False).encode())
+values = strategies.one_of(
+    strategies.none(),
+    rows,
+    rows,
+    rows,
+    strategies.sampled_from(MALFORMED + WRONG_USERS + WRONG_ACCOUNTS + ODD_BUT_GOOD),
+    strategies.binary(max_size=12),
+)
+kafka_keys = strategies.one_of(strategies.none(), keys.map(str.encode), strategies.binary(max_size=3))
+batches = strategies.lists(
+    strategies.tuples(
+        strategies.sampled_from(["users", "accounts"]),
+        strategies.integers(0, 1),
+        kafka_keys,
+        values,
+        strategies.integers(0, 5),
+    ),
+    min_size=1,
+    max_size=60,
+)
+
+
+def records_of(batch: list[tuple[str, int, bytes | None, bytes | None, int]]) -> list[Record]:
+    found: list[Record] = []
+    for source, partition, key, value, ts in batch:
+        offset = sum(1 for r in found if (r.source, r.partition) == (source, partition))
+        found.append(Record(source, source, partition, offset, ts * 1000, key, value))
+    return found
+
+
+def parsed_frames(spark: SparkSession, records: list[Record], spec: Spec) -> dict[str, Any]:
+    frames = {}
+    for source in spec.sources:
+        data = [
+            {
+                "key": r.key,
+                "value": r.value,
+                "topic": r.topic,
+                "partition": r.partition,
+                "offset": r.offset,
+                "timestamp": datetime.fromtimestamp(r.ts / 1000, UTC),
+            }
+            for r in records
+            if r.source == source.name
+        ]
+        # From Arrow, a small frame is a local relation; from Python rows it would be a task per slot.
+        frame = spark.createDataFrame(pyarrow.Table.from_pylist(data, schema=SCHEMA))
+        frames[source.name] = parsing.parse(frame, source, 1_048_576)
+    return frames
+
+
+@settings(max_examples=15, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(batch=batches)
+def test_every_record_is_judged_as_the_reference_says_and_joined_as_the_oracle_says(
+    spark: SparkSession, batch: list[tuple[str, int, bytes | None, bytes | None, int]]
+) -> None:
+    records = records_of(batch)
+    frames = parsed_frames(spark, records, SPEC)
+    reasons = reduce(DataFrame.union, (f.select("source", "partition", "offset", "reason") for f in frames.values()))
+    assert {(r.source, r.partition, r.offset): r.reason for r in reasons.collect()} == {
+        (r.source, r.partition, r.offset): judge(r, SPEC.source(r.source)).reason for r in records
+    }
+    specs = {how.value: SPEC.with_overrides({}, how) for how in JOINS}
+    joined = reduce(
+        DataFrame.union,
+        (join.final(frames, spec).select(lit(how).alias("how"), "key", "value") for how, spec in specs.items()),
+    )
+    shown: dict[str, dict[str, Any]] = {how: {} for how in specs}
+    for how, key, value in joined.collect():
+        row = json.loads(value)
+        if row.pop("_op") == "u":
+            row.pop("_from")
+            shown[how][key] = row
+    assert shown == {how: final_rows(records, spec) for how, spec in specs.items()}
