@@ -271,6 +271,13 @@ WRONG = [
     ({"CONTROL__ALLOW_TOPICS": "("}, "control.allow_topics", "__ALLOW_TOPICS", "must be a regular expression"),
     ({"KAFKA__BOOTSTRAP_SERVERS": "broker"}, "kafka.bootstrap_servers", "__BOOTSTRAP_SERVERS", "HOST:PORT"),
     ({"PIPELINE__MODE": "batch"}, "pipeline.mode", "the variable POINTSMAN_PIPELINE__MODE", "'real-time' or 'micro-"),
+    ({"PIPELINE__MODE": "micro-batch", "JOIN__TYPE": "asof"}, "join.type", "__TYPE", "needs pipeline.mode real-time"),
+    (
+        {"SOURCES__USERS__COLUMNS__eventTime": "long"},
+        "sources.users.columns.eventTime",
+        "__COLUMNS__eventTime",
+        "the tables have a column of that name",
+    ),
     ({"SPARK__CONF__X": "1"}, "spark.conf", "the variable POINTSMAN_SPARK__CONF__X", "'x' must start with 'spark.'"),
 ]
 

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from pointsman.domain import control
 from pointsman.domain.names import RESERVED_SOURCE_NAMES, TopicNames
-from pointsman.domain.spec import Column, ColumnType, Source, Spec
+from pointsman.domain.spec import Column, ColumnType, JoinType, Source, Spec
 from pointsman.settings.sections import (
     NAME_RULE,
     Control,
@@ -23,6 +23,9 @@ from pointsman.settings.sections import (
     Topics,
     Web,
 )
+
+
+TABLE_COLUMNS = {"eventtime", "generation"}  # the live tables add these to every row
 
 
 class Misfit(ValueError):
@@ -75,6 +78,8 @@ class Settings(Section):
             )
         if self.join.left not in self.sources:
             raise Misfit("join.left", f"'{self.join.left}' is not a source; there are {', '.join(self.sources)}")
+        if self.join.type is JoinType.ASOF and self.pipeline.mode == "micro-batch":
+            raise Misfit("join.type", "asof needs pipeline.mode real-time")
 
     def _check_source(self, name: str, source: SourceSettings) -> None:
         at = f"sources.{name}"
@@ -86,6 +91,9 @@ class Settings(Section):
         problem = control.topic_problem(source.topic, control.Rules((name,), self.topics.prefix))
         if problem:
             raise Misfit(f"{at}.topic", problem)
+        for column in source.columns:
+            if column.casefold() in TABLE_COLUMNS:
+                raise Misfit(f"{at}.columns.{column}", "the tables have a column of that name themselves; leave it out")
         key = source.columns.get(self.join.key)
         if key is None:
             raise Misfit(f"{at}.columns", f"the join key '{self.join.key}' (join.key) must be one of them")

@@ -72,7 +72,9 @@ class Topics(Section):
 
 
 class Control(Section):
-    topic: Trimmed = Field("", description="topic that control messages are read from; default: <topics.prefix>control")
+    topic: Trimmed = Field(
+        "", description="topic that control messages are read from; default: control, after topics.prefix"
+    )
     allow_topics: str = Field(".*", description="pattern (whole name) that a topic in a control message must match")
 
     @field_validator("allow_topics")
@@ -123,9 +125,7 @@ def _milliseconds(text: str) -> int:
 
 
 class Join(Section):
-    type: Annotated[JoinType, BeforeValidator(_join)] = Field(
-        JoinType.LEFT, description="left, inner, natural, right, full or asof"
-    )
+    type: Annotated[JoinType, BeforeValidator(_join)] = Field(JoinType.LEFT, description="how the sources are joined")
     key: str = Field("userId", description="column that every source has and that joins them: a string or a long")
     left: str = Field("users", description="name of the left source; the others follow in the order given")
     asof_history: int = Field(64, ge=1, le=10_000, description="as-of: newest records kept per key and source")
@@ -133,7 +133,7 @@ class Join(Section):
 
 class Pipeline(Section):
     mode: Literal["real-time", "micro-batch"] = Field(
-        "real-time", description="real-time, or micro-batch for clusters with few slots"
+        "real-time", description="how queries run; micro-batch is for clusters with few slots"
     )
     checkpoint_interval_seconds: float = Field(300, ge=5, description="real-time: time between two checkpoints")
     microbatch_interval_ms: int = Field(200, ge=0, description="micro-batch: time between two batches")
