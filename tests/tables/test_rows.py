@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import random
@@ -16,7 +15,6 @@ from .conftest import Running
 from .stage import account, becomes, by_key, count, eventually, final, rows, user, view
 
 pytestmark = [pytest.mark.broker, pytest.mark.tables]
-numbers = itertools.count(1)
 
 GARBAGE: list[bytes | None] = [
     None,
@@ -41,7 +39,7 @@ GARBAGE: list[bytes | None] = [
 @pytest.fixture
 def live(running: Running) -> Generation:
     """A generation of this test's own, live and empty."""
-    generation = running.pipeline.build(next(numbers))
+    generation = running.pipeline.build(running.pipeline.catalog.next_number)
     running.pipeline.publish(generation.number)
     return generation
 
@@ -117,13 +115,13 @@ def test_no_bytes_on_any_topic_fail_a_table(running: Running, live: Generation) 
     eventually(lambda: count(control), lambda found: found >= len(garbage))
     assert len(rows(opened["orchestrator_status"])) == 1
     # Still switching after all that.
-    running.pipeline.fill(running.pipeline.build(next(numbers)), users=4)
+    running.pipeline.fill(running.pipeline.build(running.pipeline.catalog.next_number), users=4)
     running.pipeline.publish(running.pipeline.catalog.next_number - 1)
     becomes(lambda: count(opened["final_ui"]), 4)
 
 
 def test_as_of_rows_append_and_are_updated_by_their_row_key(running: Running) -> None:
-    generation = running.pipeline.build(next(numbers), JoinType.ASOF)
+    generation = running.pipeline.build(running.pipeline.catalog.next_number, JoinType.ASOF)
     running.pipeline.publish(generation.number)
     table = running.viewer.open("final_ui")
     records = [final(f"accounts-0-{i}", 1, {"userId": "u1", "balance": float(i)}) for i in range(5)]

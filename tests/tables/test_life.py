@@ -1,0 +1,123 @@
+"""How a tables server starts, ends, dies and comes back."""
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from pointsman.settings import Settings
+
+from .stage import KEY_OF_VIEWERS, Pipeline, TablesProcess, Viewer, becomes, count, eventually, final, generations, rows
+
+pytestmark = [pytest.mark.broker, pytest.mark.tables]
+DATA = ("users_ui", "accounts_ui", "final_ui")
+
+
+@pytest.fixture
+def start(tables_home: Path) -> Iterator[Callable[..., TablesProcess]]:
+    """Starts servers, and kills them afterwards."""
+    with ExitStack() as ends:
+
+        def make(settings: Settings, **env: str) -> TablesProcess:
+            process = TablesProcess(settings, tables_home, **env)
+            ends.callback(process.kill)
+            return process
+
+        yield make
+
+
+def contents(port: int) -> dict[str, list[str]]:
+    client = Viewer(port)
+    try:
+        return {name: sorted(str(row) for row in rows(client.open(name))) for name in DATA}
+    finally:
+        client.close()
+
+
+def test_after_kill_9_every_table_is_back_from_the_changelogs_alone(
+    settings_of: Callable[[str], Settings], start: Callable[..., TablesProcess]
+) -> None:
+    settings = settings_of("life")
+    pipeline = Pipeline(settings)
+    generation = pipeline.build(1)
+    pipeline.fill(generation, users=2_000)
+    pipeline.write(generation.final, [final("u3", 2, {"userId": "u3"}, op="d")])
+    pipeline.publish(1)
+    first, second = start(settings), start(settings)
+    first.await_ready()
+    second.await_ready()
+    before = eventually(lambda: contents(first.port), lambda found: len(found["final_ui"]) == 1_999)
+    assert eventually(lambda: contents(second.port), lambda found: len(found["final_ui"]) == 1_999) == before
+
+    first.process.kill()
+    first.process.wait()
+    killed = time.monotonic()
+    again = start(settings)
+    again.await_ready()
+    becomes(lambda: contents(again.port), before)
+    print(f"back after {time.monotonic() - killed:.1f} s")
+
+    # The other one is asleep across a switch and the freeing of what it shows.
+    sleeper = Viewer(second.port)
+    table = sleeper.open("final_ui")
+    second.signal(signal.SIGSTOP)
+    pipeline.fill(pipeline.build(2), users=11)
+    pipeline.publish(2)
+    pipeline.free(1)
+    becomes(lambda: len(contents(again.port)["final_ui"]), 11)
+    pipeline.forget(1)
+    second.signal(signal.SIGCONT)
+    becomes(lambda: (count(table), generations(table)), (11, {2}))
+    sleeper.close()
+
+    assert again.stop() == 0
+    eventually(lambda: list(pipeline.servers()), lambda found: len(found) == 1 or str(first.port) in "".join(found))
+    assert not any(str(again.port) in name for name in pipeline.servers())
+
+
+def test_a_key_is_generated_when_none_is_given_and_shown_once(
+    settings_of: Callable[[str], Settings], start: Callable[..., TablesProcess]
+) -> None:
+    server = start(settings_of("key"), POINTSMAN_TABLES__KEY="")
+    server.await_ready()
+    key = re.search(r"access key .*: (\S+)", server.log)
+    assert key
+    assert len(key[1]) * 6 >= 128
+    client = Viewer(server.port, key[1])
+    status = rows(client.open("orchestrator_status"))
+    client.close()
+    assert [(row["usersTopic"], row["state"]) for row in status] == [("users", "STARTING")]
+    assert server.log.count(key[1]) == 1
+    assert KEY_OF_VIEWERS not in server.log
+
+
+def test_a_port_in_use_is_said_before_anything_starts(
+    settings_of: Callable[[str], Settings], start: Callable[..., TablesProcess]
+) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        server = start(settings_of("port"), POINTSMAN_TABLES__PORT=str(port))
+        assert server.process.wait(30) == 1
+    assert f"error: 127.0.0.1:{port} cannot be bound" in server.log
+    assert "POINTSMAN_TABLES__PORT" in server.log
+    assert "Traceback" not in server.log
+
+
+def test_the_key_is_not_in_the_process_list(
+    settings_of: Callable[[str], Settings], start: Callable[..., TablesProcess]
+) -> None:
+    server = start(settings_of("key"))
+    server.await_ready()
+    listed = subprocess.run(["ps", "axww", "-o", "args"], capture_output=True, text=True, check=True).stdout
+    assert KEY_OF_VIEWERS not in listed
+    assert server.stop() == 0
