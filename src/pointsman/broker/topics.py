@@ -73,8 +73,8 @@ class TopicAdmin:
         for name, future in self._admin.create_topics(new, operation_timeout=TIMEOUT).items():
             try:
                 future.result(TIMEOUT)
-            except KafkaException as error:
-                if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+            except (KafkaException, TimeoutError) as error:
+                if _code(error) != KafkaError.TOPIC_ALREADY_EXISTS:
                     raise self._explain(f"topic '{name}' could not be created", error) from error
 
     def delete(self, names: Iterable[str]) -> None:
@@ -85,8 +85,8 @@ class TopicAdmin:
         for name, future in self._admin.delete_topics(wanted, operation_timeout=TIMEOUT).items():
             try:
                 future.result(TIMEOUT)
-            except KafkaException as error:
-                if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+            except (KafkaException, TimeoutError) as error:
+                if _code(error) != KafkaError.UNKNOWN_TOPIC_OR_PART:
                     raise self._explain(f"topic '{name}' could not be deleted", error) from error
         deadline = time.monotonic() + TIMEOUT
         while set(wanted) & set(self.existing()):
@@ -98,7 +98,7 @@ class TopicAdmin:
         """Topic → number of partitions, of every topic that we may see."""
         try:
             found = self._admin.list_topics(timeout=TIMEOUT).topics
-        except KafkaException as error:
+        except (KafkaException, TimeoutError) as error:
             raise self._explain("the topics could not be listed", error) from error
         return {name: len(topic.partitions) for name, topic in found.items() if topic.error is None}
 
@@ -130,14 +130,22 @@ class TopicAdmin:
                 for where, future in self._admin.list_offsets(wanted, **COMMITTED).items():
                     found.setdefault(where.topic, {})[where.partition] = future.result(TIMEOUT).offset
                 return found
-            except KafkaException as error:
+            except (KafkaException, TimeoutError) as error:
                 if error.args[0].code() not in PASSING or time.monotonic() > deadline:
                     raise self._explain("offsets could not be read", error) from error
             time.sleep(0.05)
 
-    def _explain(self, what: str, error: KafkaException) -> BrokerError:
+    def _explain(self, what: str, error: KafkaException | TimeoutError) -> BrokerError:
         servers = self._settings.kafka.bootstrap_servers
         return BrokerError(
-            f"{what} on {servers}: {error.args[0].str()}",
+            f"{what} on {servers}: {_words(error)}",
             "check that the broker answers there (kafka.bootstrap_servers) and what it permits us",
         )
+
+
+def _code(error: KafkaException | TimeoutError) -> int | None:
+    return error.args[0].code() if isinstance(error, KafkaException) else None
+
+
+def _words(error: KafkaException | TimeoutError) -> str:
+    return str(error.args[0].str()) if isinstance(error, KafkaException) else f"no answer within {TIMEOUT:.0f} s"

@@ -21,13 +21,14 @@ def run(
     clock: Callable[[], float] = time.time,
     on_ready: Callable[[], None] = lambda: None,
 ) -> None:
-    """Starts, calls `on_ready` once it has taken over, and ticks until `asked` is set; no query runs when this returns or raises.
+    """Starts, calls `on_ready` when it has taken over, ticks until `asked` is set; then no query runs any more.
 
     A tick that meets a passing error is tried again: all it had done is in the catalog, and what is not is done
     again. FencedOut, or a catalog that cannot be read, is not passing, and is raised.
     """
     try:
         orchestrator.start(clock())
+        on_started()
         on_ready()
         while not asked.wait(PAUSE_SECONDS):
             try:
