@@ -1,0 +1,192 @@
+// The page in a real browser: rows, order, switches, hostile text, export, the points, healing, accessibility.
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+
+import { expect, Grid, openBrowser, openPage, please, until } from './stage.mjs';
+
+const { WEB_URL, VIEWER_KEY, OPERATOR_KEY, HOSTILE, SWITCHES = '30' } = process.env;
+const address = (path) => `${WEB_URL}${path}#key=${encodeURIComponent(VIEWER_KEY)}`;
+/** Two thousand, and the hostile ones once they were asked for. */
+const ALL_ROWS = /^2,00[08] rows$/;
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8');
+
+const browser = await openBrowser();
+try {
+  await rowsAndOrder();
+  await hostileText();
+  await switches();
+  await thePoints();
+  await accessible();
+  await embedded();
+  await wrongKey();
+  await healing();
+} finally {
+  await browser.close();
+}
+console.log(JSON.stringify({ wish: 'done' }));
+process.exit(0);
+
+async function rowsAndOrder() {
+  const { page, errors, context } = await openPage(browser, address('/'));
+  const grid = new Grid(page);
+  await until('the first rows come', () => grid.column('userId'), (ids) => ids.length > 10);
+  expect(!page.url().includes('key='), 'the key is out of the address');
+  await until('the rows are counted', () => grid.count(), (text) => ALL_ROWS.test(text));
+  await grid.search('user 77');
+  await until('the quick filter narrows on the server', () => grid.count(), (text) => /^\d+ of 2,00[08] rows$/.test(text));
+  expect((await grid.column('name')).every((name) => name.includes('user 77')), 'every row matches');
+  expect(page.url().includes('filter=user+77'), 'the filter can be shared');
+  await grid.search('no such thing');
+  await until('nothing matches, and it says so', () => page.textContent('.grid .over'), (text) => text === 'No row matches.');
+  await grid.search('');
+  await until('all rows are back', () => grid.count(), (text) => ALL_ROWS.test(text));
+  await grid.sort('balance');
+  await grid.sort('balance');
+  await until('the highest balance is on top', () => grid.column('balance'), ([first]) => first === '1,999.5');
+  expect(page.url().includes('sort=balance%3Adesc'), 'the sort can be shared');
+  await page.reload();
+  await until('a reload keeps the sort', () => grid.column('balance'), ([first]) => first === '1,999.5');
+  await page.keyboard.press('2');
+  await until('a key opens another table', () => page.textContent('.tab[aria-current]'), (text) => text.trim() === 'users');
+  await until('its rows come', () => grid.column('email'), (cells) => cells.length > 10);
+  expect(errors.length === 0, `no error in the console: ${errors.join(' | ')}`);
+  await context.close();
+}
+
+async function hostileText() {
+  await please('hostile');
+  const { page, errors, context } = await openPage(browser, address('/?filter=hostile'));
+  const grid = new Grid(page);
+  const texts = JSON.parse(HOSTILE);
+  await until('the hostile rows come', () => grid.column('userId'), (ids) => ids.length === texts.length);
+  const shown = await grid.column('name');
+  expect(texts.every((text) => shown.some((cell) => text.startsWith(cell.replace(/…$/, '')))), 'each is shown as the text it is');
+  expect((await page.$$('.grid img, .grid script, .grid a')).length === 0, 'none became markup');
+  const [download] = await Promise.all([page.waitForEvent('download'), page.click('text=Export CSV')]);
+  const csv = readFileSync(await download.path(), 'utf8');
+  expect(csv.trimEnd().split('\r\n').length >= texts.length + 1, 'the export has what is filtered');
+  expect(!/(^|,)"?[=+@-][a-zA-Z]/m.test(csv), 'no cell of the export starts a formula');
+  expect(csv.includes(`"'=cmd()`), 'a formula is exported as text');
+  expect(errors.length === 0, `nothing ran: ${errors.join(' | ')}`);
+  await context.close();
+}
+
+async function switches() {
+  const { page, errors, context } = await openPage(browser, address('/?sort=userId:asc'));
+  const grid = new Grid(page);
+  await until('rows come', () => grid.column('name'), (names) => names.length > 10);
+  await grid.search('user');
+  await until('the filter holds', () => grid.count(), (text) => text === '2,000 of 2,008 rows');
+  await grid.scrollTo(9000);
+  const before = { ids: await grid.settled('userId'), top: await grid.scrollTop() };
+  expect(before.ids[0] !== 'u0', 'it has scrolled');
+  await page.evaluate(() => (window.neverReloaded = true));
+  let live = 1;
+  for (let i = 0; i < Number(SWITCHES); i++) {
+    live = 3 - live;
+    await please('publish', { number: live });
+    await until(`switch ${i + 1} is seen`, () => grid.column('name'), (names) => names.length > 10 && names.every((n) => n.endsWith(` of ${live}`)));
+  }
+  const after = { ids: await grid.settled('userId'), top: await grid.scrollTop() };
+  expect(JSON.stringify(after) === JSON.stringify(before), `the same rows are on screen after all switches: ${JSON.stringify([before, after])}`);
+  expect((await page.inputValue('.search input')) === 'user', 'the filter is still there');
+  expect(await page.evaluate(() => window.neverReloaded), 'the page was never reloaded');
+  await until('a notice told of the generation', () => page.textContent('.notice-place'), (text) => text.includes('Now showing generation'), 5);
+  expect(errors.length === 0, `no error in the console: ${errors.join(' | ')}`);
+  await context.close();
+}
+
+async function thePoints() {
+  const { page, errors, context } = await openPage(browser, address('/'));
+  await until('the status row comes', () => page.textContent('pm-status-strip'), (text) => text.includes('SERVING'));
+  await page.keyboard.press('p');
+  await until('the panel opens', () => page.$('pm-points-panel [role=combobox]'));
+  expect(await page.isDisabled('#topic-users'), 'a viewer cannot edit the points');
+  expect((await page.$('button.primary')) === null, 'a viewer has nothing to send with');
+  await page.fill('#operator-key', OPERATOR_KEY);
+  await page.click('text=Unlock');
+  await page.fill('#topic-users', 'no.such.topic');
+  await page.keyboard.press('Escape');
+  await page.click('text=See the plan');
+  await until('a refused topic is explained in the form', () => page.textContent('pm-points-panel'), (text) => text.includes("topic 'no.such.topic' does not exist"));
+  await page.click('text=Undo');
+  await page.click('.joins label:has-text("inner")');
+  await page.click('text=See the plan');
+  await until('the plan lists its steps', () => page.textContent('pm-points-panel .card ol'), (text) => text.includes('in one write'));
+  await page.click('text=Set the points');
+  await until('the verdict comes', () => page.textContent('pm-points-panel .card.good'), (text) => text.includes('applied'));
+  await until('the verdict is in the list', () => page.textContent('pm-verdicts'), (text) => text.includes('applied'));
+  await please('linger');
+  await page.click('text=Roll back');
+  await until('a roll back is answered', () => page.textContent('pm-points-panel .card.good'), (text) => text.includes('applied'));
+  const kept = await page.evaluate(() => JSON.stringify(localStorage) + document.cookie + location.href);
+  expect(!kept.includes(OPERATOR_KEY) && !kept.includes(VIEWER_KEY), 'no key is kept beyond the tab');
+  expect(errors.length === 0, `no error in the console: ${errors.join(' | ')}`);
+  await context.close();
+}
+
+async function accessible() {
+  for (const colorScheme of ['light', 'dark']) {
+    for (const [view, open] of [['joined'], ['activity', '5'], ['dead letters', '4'], ['points', 'p']]) {
+      const { page, context } = await openPage(browser, address('/'), { colorScheme, bypassCSP: true });
+      await until('the page is live', () => page.$('.live.on'));
+      if (open) {
+        await page.keyboard.press(open);
+      }
+      await page.waitForTimeout(500);
+      await page.evaluate(axeSource);
+      const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+      const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+      const told = serious.map(({ id, nodes }) => `${id}: ${nodes[0].html.slice(0, 200)} ${nodes[0].failureSummary}`);
+      expect(serious.length === 0, `axe finds nothing serious in ${view}, ${colorScheme}: ${told.join(' | ')}`);
+      await context.close();
+    }
+  }
+}
+
+async function embedded() {
+  const { page, errors, context } = await openPage(browser, address('/embed/accounts_ui'));
+  const grid = new Grid(page);
+  await until('a single grid has rows', () => grid.column('accountType'), (cells) => cells.length > 10);
+  expect((await page.$('header')) === null, 'and nothing else');
+  expect(errors.length === 0, `no error in the console: ${errors.join(' | ')}`);
+  await context.close();
+}
+
+async function wrongKey() {
+  const { page, context } = await openPage(browser, `${WEB_URL}/#key=wrong`);
+  await until('a wrong key is refused in words', () => page.textContent('pm-root'), (text) => text.includes('does not accept this key'));
+  await page.fill('#viewer-key', VIEWER_KEY);
+  await page.keyboard.press('Enter');
+  await until('the right one opens the page', () => new Grid(page).column('userId'), (ids) => ids.length > 10);
+  await context.close();
+}
+
+async function healing() {
+  const { page, errors, context } = await openPage(browser, address('/?filter=user&sort=userId:asc'));
+  const grid = new Grid(page);
+  await until('the page is live', () => page.$('.live.on'));
+  await until('rows come', () => grid.column('userId'), (ids) => ids.length > 10);
+  await grid.scrollTo(6000);
+  const before = await grid.settled('userId');
+  expect(before[0] !== 'u0', 'it has scrolled');
+  await page.evaluate(() => (window.neverReloaded = true));
+  for (const [what, banner] of [
+    ['pipeline', 'No heartbeat from the pipeline'],
+    ['web', 'The web server does not answer'],
+    ['tables', 'The tables server does not answer'],
+  ]) {
+    await please('kill', { what });
+    await until(`within 10 s a banner tells of the ${what}`, () => page.textContent('pm-banner'), (text) => text.includes(banner), 10);
+    await please('revive', { what });
+    await until(`the page heals after the ${what}`, () => page.textContent('pm-banner'), (text) => !text.includes(banner), 30);
+    await until('it is live again', () => page.$('.live.on'));
+  }
+  await until('the same rows are on screen', () => grid.column('userId'), (ids) => JSON.stringify(ids) === JSON.stringify(before));
+  expect((await grid.count()).includes('rows'), 'the rows are counted');
+  await please('publish', { number: 2 });
+  await until('the healed page follows a switch', () => grid.column('name'), (names) => names.every((name) => name.endsWith(' of 2')));
+  expect(await page.evaluate(() => window.neverReloaded), 'the page was never reloaded');
+  expect(errors.length === 0, `no error in the console: ${errors.join(' | ')}`);
+  await context.close();
+}
