@@ -188,6 +188,17 @@ def test_changed_settings_are_built_while_the_old_serves_and_overrides_stay() ->
     assert house.live.spec == spec(users="raw.users", accounts="raw.accounts")
 
 
+def test_changed_settings_supersede_what_was_still_being_built() -> None:
+    house = House().serving()
+    offset = house.send(usersTopic="raw.users")
+    house.later()
+    house.restart(spec(accounts="raw.accounts"))
+    assert house.outcome(offset) is Outcome.SUPERSEDED
+    assert "changed settings" in house.verdict(offset).reason
+    house.later().catch_up()
+    assert house.live.spec == spec(users="raw.users", accounts="raw.accounts")
+
+
 def test_leftovers_of_nobody_are_swept_and_their_numbers_not_used_again() -> None:
     house = House()
     house.world.changelogs[6] = ("pointsman.g6.final",)

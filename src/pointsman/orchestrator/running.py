@@ -28,7 +28,6 @@ def run(
     """
     try:
         orchestrator.start(clock())
-        on_started()
         on_ready()
         while not asked.wait(PAUSE_SECONDS):
             try:
