@@ -1,6 +1,6 @@
 import { computed, Injectable, signal, type Signal } from '@angular/core';
 
-import { loadJsApi, type DhTable, type JsApi } from './jsapi';
+import { JSAPI_PATH, loadJsApi, type DhTable, type JsApi } from './jsapi';
 import { TableView, type LiveView } from './live-view';
 import { isTableName } from './table-names';
 
@@ -22,6 +22,8 @@ const PSK = 'io.deephaven.authentication.psk.PskAuthenticationHandler';
 const LOGIN_TIMEOUT_MS = 15_000;
 const ACQUIRE_TIMEOUT_MS = 10_000;
 const RETRY_MS = [250, 500, 1000, 2000, 3000];
+/** Failed logins at a server that answers, until the key is taken to be wrong; more once it was right before. */
+const WRONG_AFTER = { never: 2, once: 8 };
 
 /**
  * The connection to a tables server. It logs in with an access key, hands out tables by name, and when the
@@ -48,12 +50,14 @@ export class TablesConnection {
   private api: JsApi | null = null;
   private session: Session | null = null;
   private run = 0;
+  private keyWasRight = false;
 
   /** Connects, and stays connected until `close`. A second call replaces the first. */
   open(server: string, key: string): void {
     this.drop();
     this.server = server;
     this.key = key;
+    this.keyWasRight = false;
     this.stateNow.set('connecting');
     void this.keepTrying(++this.run);
   }
@@ -102,6 +106,7 @@ export class TablesConnection {
   }
 
   private async keepTrying(run: number): Promise<void> {
+    let refusals = 0;
     for (let attempt = 0; run === this.run; attempt++) {
       try {
         const session = await this.login(attempt);
@@ -111,11 +116,14 @@ export class TablesConnection {
         }
         this.begin(session, run);
         return;
-      } catch (error) {
+      } catch {
+        // A login fails without a reason: whether the server answers at all tells a wrong key from a dead server.
+        refusals += this.api !== null && (await this.serverAnswers()) ? 1 : 0;
         if (run !== this.run) {
           return;
         }
-        if (isRefusal(error)) {
+        if (refusals >= (this.keyWasRight ? WRONG_AFTER.once : WRONG_AFTER.never)) {
+          this.lostAt.set(null);
           this.stateNow.set('refused');
           return;
         }
@@ -141,8 +149,22 @@ export class TablesConnection {
     }
   }
 
+  private async serverAnswers(): Promise<boolean> {
+    const reading = new AbortController();
+    const timer = setTimeout(() => reading.abort(), LOGIN_TIMEOUT_MS / 3);
+    try {
+      return (await fetch(new URL(JSAPI_PATH, this.server), { cache: 'no-store', signal: reading.signal })).ok;
+    } catch {
+      return false;
+    } finally {
+      clearTimeout(timer);
+      reading.abort();
+    }
+  }
+
   private begin(session: Session, run: number): void {
     this.session = session;
+    this.keyWasRight = true;
     const { api, client, connection } = session;
     const lost = (): void => {
       if (this.session === session) {
@@ -189,11 +211,6 @@ export class TablesConnection {
 function end(session: Session): void {
   quietly(() => session.connection.close());
   quietly(() => session.client.disconnect());
-}
-
-function isRefusal(error: unknown): boolean {
-  const text = error instanceof Error ? error.message : String(error);
-  return /unauthenticated|authentication details invalid|permission/i.test(text);
 }
 
 function pause(ms: number): Promise<void> {
