@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from pointsman.domain.spec import JoinType, Source, Spec
+from pointsman.domain.spec import Column, JoinType, Source, Spec
 from pointsman.pipeline.parsing import SPARK_TYPES, joinable
 
 ORDER = ("ts", "partition", "offset")
@@ -44,7 +44,7 @@ def latest(tagged: DataFrame, spec: Spec) -> DataFrame:
     )
     shown = _shown(spec)
     columns = [
-        F.when(shown & _present(source), F.col(f"r_{source.name}.{column.name}")).alias(
+        F.when(shown & _present(source), F.col(f"r_{source.name}.{_field(column)}")).alias(
             spec.output_name(source, column)
         )
         for source in spec.sources
@@ -94,7 +94,8 @@ def asof(tagged: DataFrame, spec: Spec) -> DataFrame:
     for source in spec.sources:
         record = f if source is fact else F.when(~_as_of(source, f)["gone"], _as_of(source, f))
         columns += [
-            F.when(shown, record[column.name]).alias(spec.output_name(source, column)) for column in source.columns[1:]
+            F.when(shown, record[_field(column)]).alias(spec.output_name(source, column))
+            for column in source.columns[1:]
         ]
     value = F.struct(
         F.col("k").alias(spec.key),
@@ -114,7 +115,7 @@ def _tagged(parsed: DataFrame, source: Source, spec: Spec) -> DataFrame:
     record = F.struct(
         (F.col("op") == "d").alias("gone"),
         *ORDER,
-        *(F.col(f"row.{c.name}").alias(c.name) for c in source.columns[1:]),
+        *(F.col(f"row.{c.name}").alias(_field(c)) for c in source.columns[1:]),
     )
     return parsed.where(joinable(source)).select(
         F.col(f"row.{spec.key}").alias("k"),
@@ -124,6 +125,11 @@ def _tagged(parsed: DataFrame, source: Source, spec: Spec) -> DataFrame:
     )
 
 
+def _field(column: Column) -> str:
+    """A column's name in a record: a source may well have a column called `ts` or `offset`."""
+    return f"c_{column.name}"
+
+
 def _record_type(source: Source) -> T.StructType:
     return T.StructType(
         [
@@ -131,7 +137,7 @@ def _record_type(source: Source) -> T.StructType:
             T.StructField("ts", T.LongType()),
             T.StructField("partition", T.IntegerType()),
             T.StructField("offset", T.LongType()),
-            *(T.StructField(c.name, SPARK_TYPES[c.type]) for c in source.columns[1:]),
+            *(T.StructField(_field(c), SPARK_TYPES[c.type]) for c in source.columns[1:]),
         ]
     )
 
