@@ -43,7 +43,7 @@ def eventually(look: Callable[[], T], accept: Callable[[T], bool] | None = None,
         time.sleep(0.05)
 
 
-def becomes(look: Callable[[], T], wanted: T, seconds: float = 30) -> None:
+def becomes(look: Callable[[], object], wanted: object, seconds: float = 30) -> None:
     eventually(look, lambda found: found == wanted, seconds)
 
 
@@ -171,8 +171,10 @@ def final(key: str, version: int, row: Mapping[str, Any], op: str = "u") -> tupl
 class TablesProcess:
     """`pointsman tables`, or a script that starts the same server, as a process of its own."""
 
-    def __init__(self, settings: Settings, folder: Path, command: list[str] | None = None, **env: str) -> None:
-        self.port = free_port()
+    def __init__(
+        self, settings: Settings, folder: Path, command: list[str] | None = None, env: Mapping[str, str] | None = None
+    ) -> None:
+        self.port = int((env or {}).get("POINTSMAN_TABLES__PORT") or free_port())
         self._log = folder / f"tables-{self.port}.log"
         variables = {
             "POINTSMAN_HOME": str(folder),
@@ -182,7 +184,7 @@ class TablesProcess:
             "POINTSMAN_TABLES__PORT": str(self.port),
             "POINTSMAN_TABLES__KEY": KEY_OF_VIEWERS,
             "POINTSMAN_TABLES__HEAP": "1g",
-            **env,
+            **(env or {}),
         }
         program = command or [str(Path(sys.executable).with_name("pointsman")), "tables"]
         self._errors: IO[bytes] = self._log.open("ab")

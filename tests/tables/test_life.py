@@ -27,7 +27,7 @@ def start(tables_home: Path) -> Iterator[Callable[..., TablesProcess]]:
     with ExitStack() as ends:
 
         def make(settings: Settings, **env: str) -> TablesProcess:
-            process = TablesProcess(settings, tables_home, **env)
+            process = TablesProcess(settings, tables_home, env=env)
             ends.callback(process.kill)
             return process
 

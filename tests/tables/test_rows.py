@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+from functools import partial
 
 import pytest
 
@@ -110,7 +111,7 @@ def test_no_bytes_on_any_topic_fail_a_table(running: Running, live: Generation) 
     write(live.final, [final("u5", 1, user(5, live.number))])
     write(names.journal, [(None, json.dumps({"ts": 1.5, "level": "INFO", "msg": "after", "code": "x"}).encode())])
     for name in ("users_ui", "accounts_ui", "final_ui"):
-        eventually(lambda name=name: "u5" in by_key(opened[name]))
+        eventually(partial(by_key, opened[name]), lambda found: "u5" in found)
     eventually(lambda: any(row["msg"] == "after" for row in rows(opened["orchestrator_logs"])))
     eventually(lambda: count(control), lambda found: found >= len(garbage))
     assert len(rows(opened["orchestrator_status"])) == 1

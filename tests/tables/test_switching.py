@@ -6,12 +6,13 @@ import json
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pydeephaven import DHError
 
-from pointsman.domain.spec import JoinType
+from pointsman.domain.spec import Column, ColumnType, JoinType
 from pointsman.settings import Settings
 
 from .conftest import Running
@@ -21,6 +22,7 @@ pytestmark = [pytest.mark.broker, pytest.mark.tables]
 
 DATA = ("users_ui", "accounts_ui", "final_ui")
 SWITCHES = 50
+MOOD = Column("mood", ColumnType.STRING)
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +137,24 @@ def test_a_freed_generation_is_let_go_of(listening: Running) -> None:
         pipeline.free(number)
     becomes(lambda: loaded(pipeline), [402])
     assert reader_threads(listening) == {"pointsman-g402", "pointsman-fixed"}
+
+
+def test_a_generation_with_other_columns_asks_for_a_restart_and_the_old_one_stays(listening: Running) -> None:
+    pipeline, final = listening.pipeline, listening.viewer.open("final_ui")
+    pipeline.fill(pipeline.build(501), users=6)
+    pipeline.publish(501)
+    becomes(lambda: generations(final), {501})
+    wider = replace(pipeline.settings.spec().left, columns=(*pipeline.settings.spec().left.columns, MOOD))
+    other = replace(
+        pipeline.build(502), spec=replace(pipeline.settings.spec(), sources=(wider, *pipeline.settings.spec().rights))
+    )
+    pipeline.say(pipeline.catalog.put(other))
+    pipeline.publish(502)
+    eventually(lambda: next(iter(pipeline.servers().values()))["problem"], lambda found: "502" in found)
+    assert generations(final) == {501}
+    pipeline.publish(501)
+    pipeline.free(502)
+    becomes(lambda: next(iter(pipeline.servers().values()))["problem"], "")
 
 
 def shows(pipeline: Pipeline) -> int | None:

@@ -74,8 +74,7 @@ class Follower(threading.Thread):
                 case Show(number):
                     self._show(number)
                 case Release(number):
-                    self._loaded.pop(number).release()
-                    log.info("generation %d released", number)
+                    self._release(number)
         wanted = catalog.live is not None and catalog.live != self._shown and catalog.live not in self._unfit
         return wanted or not settled
 
@@ -97,6 +96,13 @@ class Follower(threading.Thread):
         self._shown = number
         waited = time.monotonic() - self._since.pop(number, time.monotonic())
         log.info("generation %d is shown (%.1f s after it was first read)", number, waited)
+
+    def _release(self, number: int) -> None:
+        self._unfit.discard(number)
+        generation = self._loaded.pop(number, None)
+        if generation is not None:
+            generation.release()
+            log.info("generation %d is let go of", number)
 
     def _problem(self) -> str:
         if self._unfit:

@@ -9,7 +9,9 @@ import time
 from pathlib import Path
 
 from pointsman.broker.topics import TopicAdmin, fixed_topics
+from pointsman.domain.catalog import Catalog
 from pointsman.domain.errors import TablesError
+from pointsman.domain.spec import Spec
 from pointsman.settings import Settings
 from pointsman.tables import jvm
 from pointsman.tables.application import Application
@@ -43,10 +45,7 @@ class TablesServer:
         TopicAdmin(self.settings).ensure(fixed_topics(self.settings))
         feed = CatalogFeed(self.settings)
         catalog = feed.read_to_end()
-        newest = catalog.live_generation or next(
-            (g for _, g in sorted(catalog.generations.items(), reverse=True)), None
-        )
-        self._application = Application(self.settings, newest.spec if newest else self.settings.spec())
+        self._application = Application(self.settings, _spec_to_show(catalog) or self.settings.spec())
         Application.instance = self._application
         self._start_deephaven()
         presence = Presence(self.settings, f"{socket.gethostname()}:{self.settings.tables.port}", self.url)
@@ -100,3 +99,10 @@ class TablesServer:
                     f"{tables.host}:{tables.port} cannot be bound: {error.strerror}",
                     "stop what uses it, or choose another with --port or POINTSMAN_TABLES__PORT",
                 ) from error
+
+
+def _spec_to_show(catalog: Catalog) -> Spec | None:
+    """Whose columns the tables have for the life of the server: the live generation's, or what is coming."""
+    numbers = sorted(catalog.generations, reverse=True)
+    number = catalog.live if catalog.live in catalog.generations else next(iter(numbers), None)
+    return catalog.wanted if number is None else catalog.generations[number].spec
