@@ -5,12 +5,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup check test test-fast bench lock clean
+.PHONY: help setup page chromium check test test-fast test-page bench bench-peers lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-setup: $(VENV)/.installed build/jars/.resolved ## install everything Pointsman needs into this folder
+setup: $(VENV)/.installed build/jars/.resolved page ## install everything Pointsman needs into this folder
 
 $(VENV)/.installed: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else f"Pointsman needs Python 3.11 or newer, this is {v[0]}.{v[1]}. Next: make setup PYTHON=python3.11")'
@@ -26,6 +26,23 @@ build/jars/.resolved: pom.xml
 	mvn -q -B -Pbroker dependency:copy-dependencies -DoutputDirectory=build/jars/broker
 	@touch $@
 
+page: src/pointsman/web/page/index.html ## build the page that `pointsman web` serves
+
+web/node_modules/.installed: web/package.json web/package-lock.json
+	@command -v npm >/dev/null || { echo 'npm was not found; it builds the page. Next: install Node 20.19 or newer, then run make setup again.' >&2; exit 1; }
+	cd web && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+src/pointsman/web/page/index.html: web/node_modules/.installed $(shell find web/src web/projects web/public -type f 2>/dev/null) web/angular.json
+	cd web && NG_CLI_ANALYTICS=false npm run --silent build
+	@touch $@
+
+chromium: ## find Chromium for the browser tests, or install it where apt-get can
+	@command -v chromium >/dev/null || { \
+	  echo 'installing Chromium for the browser tests'; \
+	  apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || \
+	  { echo 'Chromium was not found and could not be installed. Next: install the package chromium, then run make test again.' >&2; exit 1; }
+
 check: setup ## style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -34,8 +51,17 @@ check: setup ## style and types
 test-fast: setup ## the tests that need no process: seconds
 	$(BIN)/pytest -m "not broker and not spark and not tables and not browser"
 
-test: check ## set up, then style, types and every test
+test-page: setup ## the page's own tests
+	cd web && NG_CLI_ANALYTICS=false npm test --silent
+
+test: check chromium test-page ## set up, then style, types and every test
 	$(BIN)/pytest
+
+bench: setup ## measure the pipeline: latency, throughput, memory, partitions; about an hour
+	$(BIN)/python -m benchmarks.pipeline
+
+bench-peers: setup ## the same beside Flink SQL, in an environment of its own
+	$(BIN)/python -m benchmarks.pipeline --peers yes
 
 lock: ## pin the newest versions that pyproject.toml allows into requirements.lock
 	$(BIN)/python -m pip install --quiet uv
