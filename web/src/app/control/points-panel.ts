@@ -51,13 +51,14 @@ export class PointsPanel {
     const topics = this.wanted().some(({ source, topic }) => row?.topics.find((t) => t.source === source)?.topic !== topic.trim());
     return topics || this.join() !== row?.joinType;
   });
+  /** Changes when the wish does, and not with every heartbeat. */
+  private readonly wishText = computed(() => JSON.stringify(this.wish()));
   protected readonly building = computed(() => this.generations.building());
 
   constructor() {
     void this.loadTopics();
     effect(() => {
-      this.wanted();
-      this.join();
+      this.wishText();
       untracked(() => this.plan.set(null));
     });
     effect(() => {
@@ -95,7 +96,9 @@ export class PointsPanel {
 
   protected seePlan(): Promise<void> {
     return this.during('plan', async () => {
-      this.plan.set(await this.api.plan(this.wish()));
+      const asked = this.wishText();
+      const plan = await this.api.plan(this.wish());
+      this.plan.set(asked === this.wishText() ? plan : null);
     });
   }
 
