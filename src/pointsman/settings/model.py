@@ -24,7 +24,6 @@ from pointsman.settings.sections import (
     Web,
 )
 
-
 TABLE_COLUMNS = {"eventtime", "generation"}  # the live tables add these to every row
 
 
