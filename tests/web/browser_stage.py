@@ -207,9 +207,8 @@ class BrowserStage:
                 self.tables.kill()
                 self.tables.process.wait()
             case "revive", "tables":
-                self.tables = TablesProcess(
-                    self.settings, self.folder, POINTSMAN_TABLES__PORT=self.tables_url.rpartition(":")[2]
-                )
+                port = self.tables_url.rpartition(":")[2]
+                self.tables = TablesProcess(self.settings, self.folder, env={"POINTSMAN_TABLES__PORT": port})
                 self.tables.await_ready()
             case unknown:
                 raise AssertionError(f"the browser asks for {unknown}")

@@ -22,7 +22,7 @@ export function columnDefinitions(columns: readonly LiveColumn[]): ColDef<LiveRo
     filterParams: { buttons: ['reset'], debounceMs: 250, maxNumConditions: 2 },
     cellClass: kind === 'number' ? 'number-cell' : kind === 'instant' ? 'instant-cell' : 'text-cell',
     headerClass: kind === 'number' ? 'ag-right-aligned-header' : '',
-    minWidth: kind === 'instant' ? 178 : 100,
+    minWidth: kind === 'instant' ? 190 : 100,
     initialFlex: kind === 'text' ? 1.4 : 1,
     valueFormatter: ({ value }: ValueFormatterParams<LiveRow>) => cut(cellText(value, kind), LONGEST_CELL),
     tooltipValueGetter: ({ value }: ITooltipParams<LiveRow>) => cut(cellText(value, kind), LONGEST_TOOLTIP) || null,
