@@ -72,6 +72,14 @@ class Child:
                     raise ChildFailed(f"no {what} within {seconds:.0f} s; see {self.log}")
                 self._changed.wait(min(left, 0.5))
 
+    def await_open(self, seconds: float) -> None:
+        """Every process under measurement says `open` when it can be used. One that does not is ended."""
+        try:
+            self.wait_for("start", lambda e: bool(e["event"] == "open"), seconds)
+        except BaseException:
+            self.close()
+            raise
+
     def last(self, kind: str) -> dict[str, Any] | None:
         with self._changed:
             return next((event for event in reversed(self.events) if event["event"] == kind), None)

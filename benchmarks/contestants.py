@@ -19,6 +19,7 @@ from pointsman.broker.embedded import free_port
 from pointsman.domain.progress import Phase
 
 PEERS = Path("build/bench-peers")
+START_SECONDS = 300.0
 QUIET_SECONDS = 2.0
 TAIL = 20_000  # rows in which the last record fed is looked for: two tasks may end apart
 
@@ -44,7 +45,7 @@ class Spark:
         self.output: str | None = None
         self.began = time.time()
         self.child = ground.child(plot, command)
-        self.child.wait_for("open session", lambda e: e["event"] == "open", 120)
+        self.child.await_open(START_SECONDS)
         self._views: list[str] = []
         self._alone = False
 
@@ -104,7 +105,7 @@ class NativeDeephaven:
         self.output: str | None = None
         self._plot = plot
         self.child = ground.child(plot, [sys.executable, "-m", "benchmarks.deephaven_child", json.dumps(options)])
-        self.child.wait_for("tables", lambda e: e["event"] == "open", 180)
+        self.child.await_open(START_SECONDS)
 
     def drained(self, fed: int, seconds: float) -> float:
         return float(self.child.wait_for("all rows", lambda e: e.get("count", 0) >= fed, seconds)["at"])
@@ -151,6 +152,7 @@ class Flink:
             "execution.checkpointing.interval": "60 s",
             "execution.checkpointing.dir": (folder / "checkpoints").as_uri(),
             "execution.checkpointing.incremental": "true",
+            "heartbeat.timeout": "10 min",  # it is held while a wave is fed
             "taskmanager.memory.managed.size": "1 gb",
             "taskmanager.memory.network.min": "128 mb",
             "taskmanager.memory.network.max": "128 mb",
@@ -169,7 +171,7 @@ class Flink:
         (folder / "tmp").mkdir()
         self._plot = plot
         self.child = ground.child(plot, [str(python), script, json.dumps(options)], env)
-        self.child.wait_for("job", lambda e: e["event"] == "open", 120)
+        self.child.await_open(START_SECONDS)
 
     def drained(self, fed: int, seconds: float) -> float:
         assert self.output is not None

@@ -77,11 +77,13 @@ def warm_after(counted: Sequence[Sample], start: float, p50_ms: float, window: f
     return (max(slow) + 1) * window if slow else 0.0
 
 
-def stalls(seen: Sequence[float], longer_than_ms: float) -> list[float]:
-    """Gaps between one sighting and the next, in milliseconds, that are longer than this."""
-    ordered = sorted(seen)
-    gaps = ((b - a) * 1000 for a, b in pairwise(ordered))
-    return [gap for gap in gaps if gap > longer_than_ms]
+def stalls(seen: Sequence[float], boundaries: Sequence[float], within: float = 3.0) -> list[float]:
+    """For each boundary the longest time, in milliseconds, without a sighting that touches the seconds around it."""
+    gaps = list(pairwise(sorted(seen)))
+    return [
+        max(((b - a) * 1000 for a, b in gaps if b >= at - within and a <= at + within), default=0.0)
+        for at in boundaries
+    ]
 
 
 def spread(values: Sequence[float]) -> float:

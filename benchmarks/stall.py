@@ -12,11 +12,9 @@ from benchmarks.report import SPARK, Report
 from benchmarks.sight import Sightings
 from benchmarks.sizes import Sizes
 
-NOTICEABLE_MS = 100.0
-
 
 def measure(ground: Ground, sizes: Sizes, report: Report) -> None:
-    """With checkpoints close together, at the latency rate: the longest gaps between two output records.
+    """With checkpoints close together, at the latency rate: at each, the longest gap between two output records.
 
     The first two boundaries find a cold machine and are not counted.
     """
@@ -30,15 +28,15 @@ def measure(ground: Ground, sizes: Sizes, report: Report) -> None:
             began = probes.send(sizes.rate, (sizes.stall_boundaries + 2.5) * sizes.stall_interval)
             sightings.await_all(len(probes.sent), 10)
         warm = began + 2.5 * sizes.stall_interval
-        found = stalls([at for at in sightings.moments if at > warm], NOTICEABLE_MS)
         batches = [e for e in spark.child.events if e["event"] == "batch" and (e["name"] or "").endswith("join")]
+        found = stalls(sightings.moments, [e["at"] for e in batches if warm < e["at"] < sightings.moments[-1]])
     finally:
         spark.close()
     report.add(
         "stall",
         SPARK,
         {
-            "boundaries": (float(sum(e["at"] > warm for e in batches)), ""),
+            "boundaries": (len(found), ""),
             "median": (median(found) if found else 0.0, "ms"),
             "longest": (max(found, default=0.0), "ms"),
         },

@@ -39,9 +39,11 @@ def test_latency_of_nothing_seen_is_an_error_and_not_a_zero() -> None:
         figures.latency({0: 1.0}, {})
 
 
-def test_stalls_are_the_gaps_longer_than_the_limit_in_any_order_of_sightings() -> None:
-    assert figures.stalls([1.5, 1.0, 1.001, 1.501], longer_than_ms=100) == pytest.approx([499])
-    assert figures.stalls([], longer_than_ms=100) == []
+def test_a_stall_is_the_longest_gap_around_its_boundary_and_no_other() -> None:
+    seen = [1.0, 1.001, 1.5, 1.501, 20.0, 20.2, 20.21]
+    assert figures.stalls(seen, boundaries=[1.4, 20.1], within=1) == pytest.approx([18_499, 18_499])
+    assert figures.stalls([*seen, 3.0, 18.0], boundaries=[1.4, 20.1], within=0.5) == pytest.approx([1499, 2000])
+    assert figures.stalls([], boundaries=[1.0]) == [0.0]
 
 
 def test_warm_is_the_end_of_the_last_slow_window() -> None:
