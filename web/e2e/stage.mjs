@@ -45,7 +45,9 @@ const OF_THE_BROWSER = /net::ERR_|WebSocket connection to/;
 export async function openBrowser() {
   const browser = await chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-    args: ['--no-sandbox', '--js-flags=--expose-gc'],
+    args: ['--no-sandbox'],
+    // With scrollbars hidden the grid leaves room for none, and then has one.
+    ignoreDefaultArgs: ['--hide-scrollbars'],
   });
   return browser;
 }

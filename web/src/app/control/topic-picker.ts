@@ -40,7 +40,7 @@ const MOST_SHOWN = 50;
             (pointerdown)="choose(candidate.name, $event)"
           >
             <span class="name">{{ candidate.name }}</span>
-            <span class="muted number">{{ candidate.partitions }} part. · {{ number(candidate.records) }} records</span>
+            <span class="muted number">{{ candidate.partitions }} {{ candidate.partitions === 1 ? 'partition' : 'partitions' }} · {{ number(candidate.records) }} records</span>
           </li>
         }
       </ul>

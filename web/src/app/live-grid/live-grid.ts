@@ -90,6 +90,7 @@ export class LiveGrid {
     maxBlocksInCache: 8,
     maxConcurrentDatasourceRequests: -1,
     infiniteInitialRowCount: 1,
+    alwaysShowVerticalScroll: true,
     rowHeight: 30,
     headerHeight: 34,
     rowBuffer: 12,
