@@ -32,7 +32,7 @@ PSK = "io.deephaven.authentication.psk.PskAuthenticationHandler"
 KEY_OF_VIEWERS = "a-key-for-tests"
 
 
-def eventually(look: Callable[[], T], accept: Callable[[T], bool] | None = None, seconds: float = 30) -> T:
+def eventually(look: Callable[[], T], accept: Callable[[T], bool] | None = None, seconds: float = 60) -> T:
     """The first answer that is accepted (by default: true); fails with the last one when there is none in time."""
     deadline = time.monotonic() + seconds
     while True:
@@ -43,7 +43,7 @@ def eventually(look: Callable[[], T], accept: Callable[[T], bool] | None = None,
         time.sleep(0.05)
 
 
-def becomes(look: Callable[[], object], wanted: object, seconds: float = 30) -> None:
+def becomes(look: Callable[[], object], wanted: object, seconds: float = 60) -> None:
     eventually(look, lambda found: found == wanted, seconds)
 
 
@@ -184,6 +184,8 @@ class TablesProcess:
             "POINTSMAN_TABLES__PORT": str(self.port),
             "POINTSMAN_TABLES__KEY": KEY_OF_VIEWERS,
             "POINTSMAN_TABLES__HEAP": "1g",
+            # A server that lives for a minute is better off without the second compiler.
+            "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1",
             **(env or {}),
         }
         program = command or [str(Path(sys.executable).with_name("pointsman")), "tables"]

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from pointsman.settings import Settings
+from pointsman.broker.embedded import EmbeddedBroker, free_port
+from pointsman.settings import Kafka, Settings
 
 from .stage import Pipeline, TablesProcess, Viewer, becomes, count, eventually, final, generations, rows
 
@@ -84,6 +85,36 @@ def test_after_kill_9_every_table_is_back_from_the_changelogs_alone(
     assert again.stop() == 0
     eventually(lambda: list(pipeline.servers()), lambda found: len(found) == 1 or str(first.port) in "".join(found))
     assert not any(str(again.port) in name for name in pipeline.servers())
+
+
+def test_tables_go_on_when_the_broker_was_gone(
+    tmp_path: Path, settings_of: Callable[[str], Settings], start: Callable[..., TablesProcess]
+) -> None:
+    broker = EmbeddedBroker(tmp_path, free_port())
+    broker.start()
+    try:
+        chosen = settings_of("outage")
+        chosen = chosen.model_copy(update={"kafka": Kafka(bootstrap_servers=broker.address)})
+        pipeline = Pipeline(chosen)
+        generation = pipeline.build(1)
+        pipeline.fill(generation, users=10)
+        pipeline.publish(1)
+        server = start(chosen)
+        server.await_ready()
+        client = Viewer(server.port)
+        held = {name: client.open(name) for name in DATA}
+        becomes(lambda: {name: count(table) for name, table in held.items()}, dict.fromkeys(DATA, 10))
+        broker.stop()
+        assert {name: count(table) for name, table in held.items()} == dict.fromkeys(DATA, 10)
+        broker.start()
+        pipeline.fill(generation, users=5, first=10)
+        becomes(lambda: {name: count(table) for name, table in held.items()}, dict.fromkeys(DATA, 15))
+        pipeline.fill(pipeline.build(2), users=3)
+        pipeline.publish(2)
+        becomes(lambda: {name: generations(table) for name, table in held.items()}, {name: {2} for name in DATA})
+        client.close()
+    finally:
+        broker.stop()
 
 
 def test_a_key_is_generated_when_none_is_given_and_shown_once(
