@@ -26,7 +26,15 @@ from pointsman.settings import Settings
 log = logging.getLogger(__name__)
 SECONDS = 30.0
 CLAIM_SECONDS = 2.0  # a new orchestrator writes its name into the catalog well within this after fencing
-FENCED = {KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED}
+OUTAGE_SECONDS = 120.0  # how long an answer to "was it written?" is waited for, with the broker away
+# After these the producer is of no use, or it is not known whether the transaction was committed.
+NEEDS_ANOTHER = {
+    KafkaError._FENCED,
+    KafkaError._STATE,
+    KafkaError._TIMED_OUT,
+    KafkaError.INVALID_PRODUCER_EPOCH,
+    KafkaError.PRODUCER_FENCED,
+}
 
 Record = tuple[str, str | None, bytes, list[tuple[str, bytes]]]  # topic, key, value, headers
 
@@ -76,10 +84,10 @@ class KafkaCatalogStore:
             self._attempt(batch)
         except KafkaException as error:
             problem = error.args[0]
-            if not (problem.code() in FENCED or problem.fatal() or problem.code() == KafkaError._TIMED_OUT):
+            if problem.code() not in NEEDS_ANOTHER and not problem.fatal():
                 raise self._broker_error(problem) from error
             log.warning("the catalog's producer must start anew: %s", problem.str())
-            if not self._recover(batch):
+            if not self._found_written(batch):
                 self._retry(batch)
 
     def _attempt(self, batch: list[Record]) -> None:
@@ -96,6 +104,22 @@ class KafkaCatalogStore:
             if error.args[0].txn_requires_abort():
                 _patiently(producer.abort_transaction)
             raise
+
+    def _found_written(self, batch: list[Record]) -> bool:
+        """As `_recover`, waiting for the broker to come back: going on without an answer could answer twice."""
+        deadline = time.monotonic() + OUTAGE_SECONDS
+        while True:
+            try:
+                return self._recover(batch)
+            except BrokerError as error:
+                if not any(headers for *_, headers in batch):
+                    raise  # a mere report: the next one says as much
+                if time.monotonic() > deadline:
+                    raise CatalogError(
+                        f"it is not known whether the last write reached '{self._names.catalog}': {error}",
+                        "start the pipeline again once the broker answers; it goes on from what was written",
+                    ) from error
+                log.warning("%s; waiting for it", error)
 
     def _recover(self, batch: list[Record]) -> bool:
         """Whether that batch was written after all. Raises FencedOut if the catalog is another's now."""
