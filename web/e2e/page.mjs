@@ -117,8 +117,8 @@ async function thePoints() {
   await until('the verdict comes', () => page.textContent('pm-points-panel .card.good'), (text) => text.includes('applied'));
   await until('the verdict is in the list', () => page.textContent('pm-verdicts'), (text) => text.includes('applied'));
   await please('linger');
-  await page.click('text=Roll back');
-  await until('a roll back is answered', () => page.textContent('pm-points-panel .card.good'), (text) => text.includes('applied'));
+  await page.click('button:has-text("Roll back")');
+  await until('a roll back is answered', () => page.$$('pm-verdicts li.applied'), (verdicts) => verdicts.length >= 2);
   const kept = await page.evaluate(() => JSON.stringify(localStorage) + document.cookie + location.href);
   expect(!kept.includes(OPERATOR_KEY) && !kept.includes(VIEWER_KEY), 'no key is kept beyond the tab');
   expect(errors.length === 0, `no error in the console: ${errors.join(' | ')}`);
