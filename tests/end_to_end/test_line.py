@@ -45,7 +45,7 @@ class Line:
         self.processes: list[TablesProcess] = []
 
     def start(self, verb: str) -> TablesProcess:
-        process = TablesProcess(self.settings, self.folder, [POINTSMAN, verb], **self.variables)
+        process = TablesProcess(self.settings, self.folder, [POINTSMAN, verb], self.variables)
         self.processes.append(process)
         return process
 

@@ -27,7 +27,7 @@ POINTSMAN = str(Path(sys.executable).with_name("pointsman"))
 def start_pipeline(b: Bench, folder: Path, **env: str) -> TablesProcess:
     variables = {f"POINTSMAN_SOURCES__{name.upper()}__TOPIC": s.topic for name, s in b.settings.sources.items()}
     variables |= {"POINTSMAN_SPARK__DRIVER_MEMORY": "1g", "POINTSMAN_PIPELINE__CHECKPOINT_INTERVAL_SECONDS": "5"}
-    return TablesProcess(b.settings, folder, [POINTSMAN, "pipeline"], **{**variables, **env})
+    return TablesProcess(b.settings, folder, [POINTSMAN, "pipeline"], {**variables, **env})
 
 
 def live_generation(b: Bench) -> Generation | None:

@@ -34,20 +34,21 @@ SCHEMA = pyarrow.schema(
 )
 
 keys = strategies.sampled_from(["a", "b", "", "ü", "7", "a b"])
-scalars = strategies.one_of(
+# Numbers with a fraction are left out where a string is expected: those come out as Java prints a double.
+texts = strategies.one_of(
     strategies.none(),
     strategies.booleans(),
     strategies.integers(-(2**65), 2**65),
-    strategies.floats(allow_nan=False, allow_infinity=False, width=32),
     strategies.text(strategies.characters(exclude_categories=["Cs"]), max_size=8),
 )
+scalars = strategies.one_of(texts, strategies.floats(allow_nan=False, allow_infinity=False, width=32))
 rows = strategies.fixed_dictionaries(
     {},
     optional={
-        "userId": strategies.one_of(keys, scalars),
-        "name": scalars,
+        "userId": strategies.one_of(keys, texts),
+        "name": texts,
         "age": scalars,
-        "accountType": scalars,
+        "accountType": texts,
         "balance": scalars,
         "other": strategies.lists(scalars, max_size=2),
     },
@@ -126,3 +127,10 @@ def test_every_record_is_judged_as_the_reference_says_and_joined_as_the_oracle_s
             row.pop("_from")
             shown[how][key] = row
     assert shown == {how: final_rows(records, spec) for how, spec in specs.items()}
+
+
+def test_a_fraction_in_a_string_column_comes_out_as_a_double_prints(spark: SparkSession) -> None:
+    value = b'{"userId":"a","name":1.10,"email":1e2}'
+    frame = parsed_frames(spark, [Record("users", "users", 0, 0, 0, None, value)], SPEC)["users"]
+    [row] = frame.select("reason", "row.name", "row.email").collect()
+    assert tuple(row) == (None, "1.1", "100.0")
