@@ -25,7 +25,7 @@ def _at(ground: Ground, sizes: Sizes, report: Report, keys: int) -> float:
     spark = Spark(ground, plot)
     try:
         spark.await_ready(spark.start(1), sizes.patience)
-        state = state_size(spark.child.events, keys)
+        state = state_size(spark.child.events)
         fed, _, _ = backlog(spark, plot, drawn(keys, sizes.memory_wave // 2, seed=2), fed, sizes)
         _, rate, cost = backlog(spark, plot, drawn(keys, sizes.memory_wave // 2, seed=3), fed, sizes)
         memory = spark.child.rss()
@@ -37,6 +37,7 @@ def _at(ground: Ground, sizes: Sizes, report: Report, keys: int) -> float:
         f"{SPARK}, {keys:,} keys",
         {
             "RSS": (memory / 2**30, "GiB"),
+            "state": (state.get("perRow", 0.0), "B/key"),
             "state in RocksDB": (state.get("total", 0) / keys, "B/key"),
             "checkpoint on disk": (disk / keys, "B/key"),
             "real-time": (rate, "rec/s"),
@@ -48,8 +49,11 @@ def _at(ground: Ground, sizes: Sizes, report: Report, keys: int) -> float:
     return cost
 
 
-def state_size(events: list[dict[str, Any]], keys: int) -> dict[str, Any]:
-    """From the last batch of the join that reported a state: rows, bytes in memory and in files, all metrics."""
+def state_size(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """From the last batch that reported a state: bytes in memory and in files, bytes per row written, all metrics.
+
+    RocksDB keeps megabytes of buffers however little there is to keep, so few keys look dear in `total`.
+    """
     for event in reversed(events):
         operators = event.get("stateOperators") if event.get("event") == "batch" else None
         if operators:
@@ -57,6 +61,7 @@ def state_size(events: list[dict[str, Any]], keys: int) -> dict[str, Any]:
             total = operators[0]["memoryUsedBytes"] + metrics.get("rocksdbSstFileSize", 0)
             return {
                 "total": total,
+                "perRow": metrics.get("rocksdbTotalBytesWritten", 0) / max(metrics.get("rocksdbPutCount", 0), 1),
                 "rows": operators[0]["numRowsTotal"],
                 "memoryUsedBytes": operators[0]["memoryUsedBytes"],
                 "metrics": metrics,
