@@ -24,7 +24,7 @@ from pointsman.broker.topics import TopicAdmin, fixed_topics, generation_topics
 from pointsman.domain.catalog import KEY, Catalog
 from pointsman.domain.errors import BrokerError
 from pointsman.domain.generation import Generation, State
-from pointsman.domain.spec import JoinType
+from pointsman.domain.spec import JoinType, Spec
 from pointsman.settings import Settings
 
 T = TypeVar("T")
@@ -69,7 +69,9 @@ class Pipeline:
 
     def build(self, number: int, join: JoinType = JoinType.LEFT, **topics: str) -> Generation:
         """A generation that is BUILDING: its topics are there, and the catalog tells of it."""
-        spec = self.settings.spec().with_overrides(topics, join)
+        return self.build_spec(number, self.settings.spec().with_overrides(topics, join))
+
+    def build_spec(self, number: int, spec: Spec) -> Generation:
         names = self.settings.names
         generation = Generation(
             number=number,

@@ -144,11 +144,9 @@ def test_a_generation_with_other_columns_asks_for_a_restart_and_the_old_one_stay
     pipeline.fill(pipeline.build(501), users=6)
     pipeline.publish(501)
     becomes(lambda: generations(final), {501})
-    wider = replace(pipeline.settings.spec().left, columns=(*pipeline.settings.spec().left.columns, MOOD))
-    other = replace(
-        pipeline.build(502), spec=replace(pipeline.settings.spec(), sources=(wider, *pipeline.settings.spec().rights))
-    )
-    pipeline.say(pipeline.catalog.put(other))
+    spec = pipeline.settings.spec()
+    wider = replace(spec.left, columns=(*spec.left.columns, MOOD))
+    pipeline.build_spec(502, replace(spec, sources=(wider, *spec.rights)))
     pipeline.publish(502)
     eventually(lambda: next(iter(pipeline.servers().values()))["problem"], lambda found: "502" in found)
     assert generations(final) == {501}

@@ -3,11 +3,13 @@ package pointsman;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.StreamReadFeature;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.stream.IntStream;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 
 /**
@@ -31,7 +33,8 @@ final class Decoder {
         FINAL
     }
 
-    private static final JsonFactory JSON = new JsonFactory();
+    private static final JsonFactory JSON =
+            JsonFactory.builder().enable(StreamReadFeature.USE_FAST_DOUBLE_PARSER).build();
     private static final int OP = -1;
     private static final int VERSION = -2;
 
@@ -39,6 +42,8 @@ final class Decoder {
     private final String only;
     private final Kind[] kinds;
     private final String[] origins;
+    /** The columns that say something of the record itself. */
+    private final int[] described;
     private final Map<String, Integer> fields = new HashMap<>();
 
     /**
@@ -56,6 +61,9 @@ final class Decoder {
                 fields.put(origins[column].substring(1), column);
             }
         }
+        this.described = IntStream.range(0, origins.length)
+                .filter(column -> origins[column].startsWith("@") || origins[column].equals("._ts"))
+                .toArray();
         if (rule == Rule.VIEW || rule == Rule.FINAL) {
             fields.put("_op", OP);
             fields.put("_version", VERSION);
@@ -113,7 +121,7 @@ final class Decoder {
     }
 
     private void describe(final ConsumerRecord<byte[], byte[]> record, final Object[] values) {
-        for (int column = 0; column < origins.length; column++) {
+        for (final int column : described) {
             switch (origins[column]) {
                 case "@key" -> values[column] = text(record.key());
                 case "@text" -> values[column] = text(record.value());
@@ -121,8 +129,8 @@ final class Decoder {
                 case "@offset" -> values[column] = record.offset();
                 case "@timestamp" -> values[column] = Kind.nanos(record.timestamp(), 1_000_000L);
                 default -> {
-                    // A field of the JSON object, read already; an event time that is missing is the record's own.
-                    if (values[column] == null && origins[column].equals("._ts")) {
+                    // An event time that is missing is the record's own.
+                    if (values[column] == null) {
                         values[column] = Kind.nanos(record.timestamp(), 1_000_000L);
                     }
                 }
