@@ -57,11 +57,17 @@ test-page: setup ## the page's own tests
 test: check chromium test-page ## set up, then style, types and every test
 	$(BIN)/pytest
 
-bench: setup ## measure the pipeline: latency, throughput, memory, partitions; about an hour
-	$(BIN)/python -m benchmarks.pipeline
+bench: setup ## measure what the pipeline promises (about an hour; BENCH=--quick to try)
+	$(BIN)/python -m benchmarks.pipeline $(BENCH)
 
-bench-peers: setup ## the same beside Flink SQL, in an environment of its own
-	$(BIN)/python -m benchmarks.pipeline --peers yes
+build/bench-peers/.installed: benchmarks/peers-requirements.txt benchmarks/peers-pom.xml
+	test -x build/bench-peers/venv/bin/python || $(PYTHON) -m venv build/bench-peers/venv
+	build/bench-peers/venv/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/peers-requirements.txt
+	mvn -q -B -f benchmarks/peers-pom.xml dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/build/bench-peers/jars
+	@touch $@
+
+bench-peers: setup build/bench-peers/.installed ## the same, with Flink SQL among what it is compared with
+	$(BIN)/python -m benchmarks.pipeline --peers yes $(BENCH)
 
 lock: ## pin the newest versions that pyproject.toml allows into requirements.lock
 	$(BIN)/python -m pip install --quiet uv

@@ -35,9 +35,12 @@ def tag(parsed: dict[str, DataFrame], spec: Spec) -> DataFrame:
 
 
 def latest(tagged: DataFrame, spec: Spec) -> DataFrame:
-    """One row per key, from the latest record of each source."""
+    """One row per key, from the latest record of each source.
+
+    A record starts with its position, which no other record of the source shares: the largest is the latest.
+    """
     state = tagged.groupBy("k").agg(
-        *(F.max_by(f"r_{s.name}", _order(s)).alias(f"r_{s.name}") for s in spec.sources),
+        *(F.max(f"r_{s.name}").alias(f"r_{s.name}") for s in spec.sources),
         F.max("at").alias("_ts"),
         F.count(F.lit(1)).alias("_version"),
         F.last("origin").alias("_from"),
@@ -113,8 +116,8 @@ def asof(tagged: DataFrame, spec: Spec) -> DataFrame:
 
 def _tagged(parsed: DataFrame, source: Source, spec: Spec) -> DataFrame:
     record = F.struct(
-        (F.col("op") == "d").alias("gone"),
         *ORDER,
+        (F.col("op") == "d").alias("gone"),
         *(F.col(f"row.{c.name}").alias(_field(c)) for c in source.columns[1:]),
     )
     return parsed.where(joinable(source)).select(
@@ -133,10 +136,10 @@ def _field(column: Column) -> str:
 def _record_type(source: Source) -> T.StructType:
     return T.StructType(
         [
-            T.StructField("gone", T.BooleanType()),
             T.StructField("ts", T.LongType()),
             T.StructField("partition", T.IntegerType()),
             T.StructField("offset", T.LongType()),
+            T.StructField("gone", T.BooleanType()),
             *(T.StructField(_field(c), SPARK_TYPES[c.type]) for c in source.columns[1:]),
         ]
     )
