@@ -96,9 +96,8 @@ def test_all_data_tables_switch_in_the_same_cycle(listening: Running, heard: Pat
     for number in numbers:
         pipeline.publish(number)
         becomes(lambda: shows(pipeline), number)
-    cycles = [json.loads(line) for line in heard.read_text().splitlines()]
-    switches = [cycle for cycle in cycles if any(table["removed"] for table in cycle.values())]
-    assert len(switches) >= len(numbers)
+    # The first one may find nothing on screen that it could remove.
+    switches = eventually(lambda: switches_in(heard), lambda found: len(found) >= len(numbers) - 1)
     for cycle in switches:
         assert set(cycle) == set(DATA)
         assert len({(tuple(t["added"]), tuple(t["removed"])) for t in cycle.values()}) == 1
@@ -153,6 +152,11 @@ def test_a_generation_with_other_columns_asks_for_a_restart_and_the_old_one_stay
     pipeline.publish(501)
     pipeline.free(502)
     becomes(lambda: next(iter(pipeline.servers().values()))["problem"], "")
+
+
+def switches_in(heard: Path) -> list[dict[str, dict[str, list[int]]]]:
+    cycles = [json.loads(line) for line in heard.read_text().splitlines()]
+    return [cycle for cycle in cycles if any(table["removed"] for table in cycle.values())]
 
 
 def shows(pipeline: Pipeline) -> int | None:
