@@ -30,7 +30,8 @@ page: src/pointsman/web/page/index.html ## build the page that `pointsman web` s
 
 web/node_modules/.installed: web/package.json web/package-lock.json
 	@command -v npm >/dev/null || { echo 'npm was not found; it builds the page. Next: install Node 20.19 or newer, then run make setup again.' >&2; exit 1; }
-	cd web && npm ci --no-audit --no-fund --loglevel=error
+	# Not `npm ci`: it asks for every platform's optional packages, which a company's mirror may not hold.
+	cd web && npm install --no-save --no-audit --no-fund --loglevel=error
 	@touch $@
 
 src/pointsman/web/page/index.html: web/node_modules/.installed $(shell find web/src web/projects web/public -type f 2>/dev/null) web/angular.json
