@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
@@ -55,7 +55,8 @@ def fixed_topics(settings: Settings) -> list[TopicPlan]:
 def generation_topics(generation: Generation, settings: Settings) -> list[TopicPlan]:
     partitions = settings.topics.changelog_partitions
     kept = {"retention.ms": str(settings.topics.retention_hours * 3_600_000)}
-    large = {"max.message.bytes": str(2 * settings.pipeline.max_value_bytes + 65_536)}
+    largest = len(generation.spec.sources) * settings.pipeline.max_value_bytes + 65_536
+    large = {"max.message.bytes": str(largest)}
     views = [TopicPlan(topic, partitions, kept | large) for topic in generation.views.values()]
     return [*views, TopicPlan(generation.final, partitions, COMPACTED | large)]
 
@@ -69,6 +70,7 @@ class TopicAdmin:
 
     def ensure(self, plans: Iterable[TopicPlan]) -> None:
         """All of these topics exist when this returns; those that existed are left as they are."""
+        plans = list(plans)
         new = [NewTopic(p.name, p.partitions, self._settings.topics.replication, config=dict(p.config)) for p in plans]
         for name, future in self._admin.create_topics(new, operation_timeout=TIMEOUT).items():
             try:
@@ -76,6 +78,7 @@ class TopicAdmin:
             except (KafkaException, TimeoutError) as error:
                 if _code(error) != KafkaError.TOPIC_ALREADY_EXISTS:
                     raise self._explain(f"topic '{name}' could not be created", error) from error
+        self._await(lambda existing: existing >= {plan.name for plan in plans}, "topics are not visible yet")
 
     def delete(self, names: Iterable[str]) -> None:
         """None of these topics exist when this returns."""
@@ -88,10 +91,14 @@ class TopicAdmin:
             except (KafkaException, TimeoutError) as error:
                 if _code(error) != KafkaError.UNKNOWN_TOPIC_OR_PART:
                     raise self._explain(f"topic '{name}' could not be deleted", error) from error
+        self._await(lambda existing: not existing & set(wanted), f"topics are still there: {', '.join(wanted)}")
+
+    def _await(self, holds: Callable[[set[str]], bool], otherwise: str) -> None:
+        """The broker answers before every client can see what it did."""
         deadline = time.monotonic() + TIMEOUT
-        while set(wanted) & set(self.existing()):
+        while not holds(set(self.existing())):
             if time.monotonic() > deadline:
-                raise BrokerError(f"topics still there after {TIMEOUT:.0f} s: {', '.join(wanted)}")
+                raise BrokerError(f"{otherwise}, after {TIMEOUT:.0f} s", "check the broker, then try again")
             time.sleep(0.05)
 
     def existing(self) -> dict[str, int]:

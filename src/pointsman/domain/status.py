@@ -14,7 +14,7 @@ class Health(StrEnum):
     STARTING = "STARTING"  # nothing is live yet
     SERVING = "SERVING"  # the live generation runs
     SWITCHING = "SWITCHING"  # the live generation runs, the next one is being built
-    DEGRADED = "DEGRADED"  # a query of the live generation is down and is being restarted
+    DEGRADED = "DEGRADED"  # a query of the live generation is down, or catching up after a restart
     FAILED = "FAILED"  # nothing is live and the first build failed: a control message may mend it
 
 

@@ -95,8 +95,8 @@ def _health(catalog: Catalog, serving: Progress) -> Health:
     if catalog.live is None:
         waiting = catalog.building is None and (catalog.last_error or catalog.in_state(State.FAILED))
         return Health.FAILED if waiting else Health.STARTING
-    if serving.phase in (Phase.DOWN, Phase.BROKEN):
-        return Health.DEGRADED
+    if serving.phase is not Phase.REAL_TIME:
+        return Health.DEGRADED  # also while it catches up after a restart: what is shown is not yet what is there
     return Health.SWITCHING if catalog.building else Health.SERVING
 
 

@@ -8,12 +8,14 @@ from collections.abc import Mapping
 from pyspark.sql import SparkSession
 
 from pointsman.broker.topics import TopicAdmin
-from pointsman.domain.errors import PipelineError
+from pointsman.domain.errors import NoRoom, PipelineError
 from pointsman.domain.generation import Generation
 from pointsman.domain.progress import Phase, Progress
 from pointsman.domain.spec import JoinType, Source
+from pointsman.pipeline import slots
 from pointsman.pipeline.queries import Queries
 from pointsman.pipeline.run import GenerationRun
+from pointsman.pipeline.session import available_slots
 from pointsman.settings import Settings
 
 STARTS_FILE = "starts.json"
@@ -34,7 +36,26 @@ class SparkEngine:
                 "the as-of join runs in real-time mode only, and pipeline.mode is micro-batch",
                 'set pipeline.mode = "real-time", or choose another join type',
             )
+        self._check_room(generation)
         self.resume(generation)
+
+    def _check_room(self, generation: Generation) -> None:
+        """Real-time tasks hold their slots: a build that cannot get all of its own would wait for ever."""
+        if self._settings.pipeline.mode == "micro-batch":
+            return
+        wanted = sum(self._slots(g) for g in (*(run.generation for run in self._runs.values()), generation))
+        available = available_slots(self._spark)
+        if wanted > available:
+            raise NoRoom(
+                f"generation {generation.number} needs {self._slots(generation)} task slots beside those that run; "
+                f"together that is {wanted}, and there are {available}",
+                "add executors or cores, or lower cutover.max_lingering",
+            )
+
+    def _slots(self, generation: Generation) -> int:
+        existing = self._admin.existing()
+        partitions = sum(existing.get(source.topic, 0) for source in generation.spec.sources)
+        return slots.needed(partitions, self._settings.pipeline.shuffle_partitions)
 
     def resume(self, generation: Generation) -> None:
         if generation.number in self._runs:

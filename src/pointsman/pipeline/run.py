@@ -161,6 +161,7 @@ class GenerationRun:
                 gate = ends
             if now - moved > STALLED_SECONDS:
                 self._skip_markers(ends)
+                moved = now
             if gate and not ready and self.ledger.covers(gate):
                 ready = True
                 read_to = self._admin.end_offsets(self.generation.topics)
