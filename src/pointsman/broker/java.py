@@ -11,7 +11,7 @@ from pathlib import Path
 from pointsman.domain.errors import EnvironmentProblem
 
 ALLOWED = (17, 21)
-NEXT = "install a Java 17 or 21 (JDK or JRE), or set JAVA_HOME to one"
+NEXT = "install a Java 17 or 21 (a JDK), or set JAVA_HOME to one"
 
 
 def java_command() -> str:
