@@ -210,7 +210,7 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path, start: Start) -> None:
 
 
 def test_no_java_says_where_it_was_looked_for(tmp_path: Path, start: Start) -> None:
-    step = "next: install a Java 17 or 21 (JDK or JRE), or set JAVA_HOME to one"
+    step = "next: install a Java 17 or 21 (a JDK), or set JAVA_HOME to one"
     refused(
         start(tmp_path / "a", env={"PATH": str(tmp_path), "JAVA_HOME": ""}), "error: Java was not found (PATH)", step
     )
