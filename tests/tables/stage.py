@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import contextmanager
@@ -29,6 +30,7 @@ from pointsman.settings import Settings
 
 T = TypeVar("T")
 PSK = "io.deephaven.authentication.psk.PskAuthenticationHandler"
+GOODBYE_SECONDS = 10.0
 KEY_OF_VIEWERS = "a-key-for-tests"
 
 
@@ -241,7 +243,10 @@ class Viewer:
         return self.session.table_service.fetch_etcr(ticket)
 
     def close(self) -> None:
-        self.session.close()
+        """Says goodbye, and waits for the answer no longer than a while: pydeephaven itself would wait for ever."""
+        goodbye = threading.Thread(target=self.session.close, daemon=True)
+        goodbye.start()
+        goodbye.join(GOODBYE_SECONDS)
 
 
 @contextmanager
