@@ -53,9 +53,13 @@ Sendable = tuple[str, int | None, bytes | None, bytes | None, int]  # source, pa
 def random_feed(
     seed: int, count: int, keys: int = 40, partitions: int = 3, t0: int = 1_700_000_000_000
 ) -> list[Sendable]:
-    """Users and accounts in random order: updates, tombstones, null keys, keyless records, odd and bad ones."""
+    """Users and accounts in random order: updates, tombstones, null keys, keyless records, every odd and bad kind."""
     rng = random.Random(seed)
-    feed: list[Sendable] = []
+    feed: list[Sendable] = [
+        (source, rng.randrange(partitions), None, value, t0 + rng.randrange(count * 3))
+        for source, wrong in (("users", WRONG_USERS), ("accounts", WRONG_ACCOUNTS))
+        for value in MALFORMED + wrong + ODD_BUT_GOOD
+    ]
     for _ in range(count):
         source = rng.choice(("users", "accounts"))
         user = f"u{rng.randrange(keys)}"
@@ -75,6 +79,7 @@ def random_feed(
             if dice > 0.97:
                 feed.append((source, partition, key, value, ts))  # the same row twice
         feed.append((source, partition, key, value, ts))
+    rng.shuffle(feed)
     return feed
 
 
