@@ -130,3 +130,13 @@ def test_long_keys_join_and_tombstones_spell_them(bench: Callable[..., Bench]) -
     assert set(b.final(generation)) == {"1"}
     [(*_, letter)] = b.read([b.settings.names.dead_letters])
     assert json.loads(letter or b"")["reason"] == "tombstone-key-unreadable"
+
+
+def test_in_micro_batches_records_of_one_key_that_become_one_row_are_not_lag(bench: Callable[..., Bench]) -> None:
+    b = bench(pipeline={"mode": "micro-batch"})
+    b.make_topics(1)
+    generation = b.generation()
+    engine = b.run_until_covered(generation)
+    b.send((source, 0, None, row("a", age=n, balance=n), T0 + n) for n in range(50) for source in ("users", "accounts"))
+    b.await_covered(generation, engine)
+    assert b.final(generation) == final_rows(b.records(), generation.spec)

@@ -157,6 +157,8 @@ class GenerationRun:
             if now - since >= 2:
                 rate, folded, since = folded / (now - since), 0, now
             ends = self._source_ends()
+            if self._queries.settings.pipeline.mode == "micro-batch":
+                self._take_answers_of_batches()
             if not gate and all(q.status["isTriggerActive"] for q in self._running.values()):
                 gate = ends
             if now - moved > STALLED_SECONDS:
@@ -179,6 +181,13 @@ class GenerationRun:
                 freshness=self._freshness(lag),
                 rate=rate,
             )
+
+    def _take_answers_of_batches(self) -> None:
+        """A micro-batch folds the records of a key into one row, which names only one of them: its report tells all."""
+        for source, offsets in self._read_by(self._running["join"], {}).items():
+            for partition, offset in offsets.items():
+                entry = self.ledger.at(source, partition)
+                entry.next_joined = max(entry.next_joined, offset)
 
     def _skip_markers(self, ends: Ends) -> None:
         """Offsets that hold no record (transaction markers) would look like lag for ever."""
@@ -216,7 +225,7 @@ class GenerationRun:
                 for s in self.generation.spec.sources:
                     if s.topic == topic:
                         found[s.name] = {int(p): int(o) for p, o in offsets.items()}
-        return {s.name: found.get(s.name, otherwise[s.name]) for s in self.generation.spec.sources}
+        return {s.name: found.get(s.name, otherwise.get(s.name, {})) for s in self.generation.spec.sources}
 
     def _say(self, phase: Phase, **what: Any) -> None:
         self._progress = Progress(phase, restarts=self._restarts, **what)
