@@ -17,7 +17,7 @@ from pointsman.settings import Settings
 
 NAMES = ("views", "join")
 CATCH_UP_PRODUCER = {"linger.ms": "5", "compression.type": "lz4", "batch.size": "262144"}
-LIVE_PRODUCER = {"linger.ms": "0"}
+LIVE_PRODUCER = {"linger.ms": "1"}
 
 
 class Pace(Enum):

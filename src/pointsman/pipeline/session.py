@@ -14,6 +14,10 @@ from pointsman.pipeline import slots
 from pointsman.settings import Settings
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+# They move the filter on parsed records below the parsing, so that each record is parsed once more for every question.
+PUSH_DOWN = ",".join(
+    f"org.apache.spark.sql.catalyst.optimizer.{rule}" for rule in ("PushDownPredicates", "PushPredicateThroughNonJoin")
+)
 
 
 def open_session(settings: Settings, source_partitions: int) -> SparkSession:
@@ -86,7 +90,12 @@ def _defaults(settings: Settings, source_partitions: int) -> dict[str, str]:
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+        "spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage": "true",
+        "spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB": "512",
+        "spark.sql.streaming.stateStore.rocksdb.writeBufferSizeMB": "64",
+        "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
         "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
+        "spark.sql.optimizer.excludedRules": PUSH_DOWN,
         "spark.sql.streaming.minBatchesToRetain": "10",
         "spark.sql.streaming.numRecentProgressUpdates": "10",
         "spark.sql.session.timeZone": "UTC",
