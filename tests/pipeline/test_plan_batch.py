@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import reduce
 from typing import Any
@@ -14,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import lit
 
 from pointsman import settings as settings_module
-from pointsman.domain.spec import JoinType, Spec
+from pointsman.domain.spec import JoinType, Source, Spec
 from pointsman.pipeline import join, parsing
 from tests.pipeline.feed import MALFORMED, ODD_BUT_GOOD, WRONG_ACCOUNTS, WRONG_USERS
 from tests.pipeline.oracle import Record, final_rows, judge
@@ -83,7 +84,10 @@ def records_of(batch: list[tuple[str, int, bytes | None, bytes | None, int]]) ->
     return found
 
 
-def parsed_frames(spark: SparkSession, records: list[Record], spec: Spec) -> dict[str, Any]:
+Take = Callable[[DataFrame, Source, int], DataFrame]
+
+
+def frames_of(spark: SparkSession, records: list[Record], spec: Spec, take: Take) -> dict[str, DataFrame]:
     frames = {}
     for source in spec.sources:
         data = [
@@ -100,7 +104,7 @@ def parsed_frames(spark: SparkSession, records: list[Record], spec: Spec) -> dic
         ]
         # From Arrow, a small frame is a local relation; from Python rows it would be a task per slot.
         frame = spark.createDataFrame(pyarrow.Table.from_pylist(data, schema=SCHEMA))
-        frames[source.name] = parsing.parse(frame, source, 1_048_576)
+        frames[source.name] = take(frame, source, 1_048_576)
     return frames
 
 
@@ -110,11 +114,12 @@ def test_every_record_is_judged_as_the_reference_says_and_joined_as_the_oracle_s
     spark: SparkSession, batch: list[tuple[str, int, bytes | None, bytes | None, int]]
 ) -> None:
     records = records_of(batch)
-    frames = parsed_frames(spark, records, SPEC)
-    reasons = reduce(DataFrame.union, (f.select("source", "partition", "offset", "reason") for f in frames.values()))
+    parsed = frames_of(spark, records, SPEC, parsing.parse)
+    reasons = reduce(DataFrame.union, (f.select("source", "partition", "offset", "reason") for f in parsed.values()))
     assert {(r.source, r.partition, r.offset): r.reason for r in reasons.collect()} == {
         (r.source, r.partition, r.offset): judge(r, SPEC.source(r.source)).reason for r in records
     }
+    frames = frames_of(spark, records, SPEC, parsing.joinable)
     specs = {how.value: SPEC.with_overrides({}, how) for how in JOINS}
     joined = reduce(
         DataFrame.union,
@@ -131,6 +136,23 @@ def test_every_record_is_judged_as_the_reference_says_and_joined_as_the_oracle_s
 
 def test_a_fraction_in_a_string_column_comes_out_as_a_double_prints(spark: SparkSession) -> None:
     value = b'{"userId":"a","name":1.10,"email":1e2}'
-    frame = parsed_frames(spark, [Record("users", "users", 0, 0, 0, None, value)], SPEC)["users"]
+    frame = frames_of(spark, [Record("users", "users", 0, 0, 0, None, value)], SPEC, parsing.parse)["users"]
     [row] = frame.select("reason", "row.name", "row.email").collect()
     assert tuple(row) == (None, "1.1", "100.0")
+
+
+@pytest.mark.parametrize("how", [JoinType.LEFT, JoinType.ASOF])
+def test_the_join_parses_a_record_once(spark: SparkSession, how: JoinType) -> None:
+    spec = SPEC.with_overrides({}, how)
+    bytes_ = "cast(string(id) as binary)"
+    records = spark.range(1).selectExpr(
+        f"{bytes_} key",
+        f"{bytes_} value",
+        "string(id) topic",
+        "int(id) partition",
+        "id offset",
+        "timestamp(id) timestamp",
+    )
+    frames = {s.name: parsing.joinable(records, s, 1_048_576) for s in spec.sources}
+    plan = join.final(frames, spec)._jdf.queryExecution().executedPlan().toString()
+    assert plan.count("from_json(") == len(spec.sources)

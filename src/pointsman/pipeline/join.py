@@ -1,4 +1,4 @@
-"""Parsed records → the final changelog: one aggregate per key, for any number of sources.
+"""Joinable records → the final changelog: one aggregate per key, for any number of sources.
 
 All sources are tagged and united, and one `groupBy(key)` keeps the latest record of each, latest by
 (timestamp, partition, offset). In real-time mode that operator emits one row per input record, at once.
@@ -18,20 +18,20 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from pointsman.domain.spec import Column, JoinType, Source, Spec
-from pointsman.pipeline.parsing import SPARK_TYPES, joinable
+from pointsman.pipeline.parsing import SPARK_TYPES
 
 ORDER = ("ts", "partition", "offset")
 
 
-def final(parsed: dict[str, DataFrame], spec: Spec) -> DataFrame:
+def final(joinable: dict[str, DataFrame], spec: Spec) -> DataFrame:
     """Columns key, value, ready for the Kafka sink."""
-    tagged = tag(parsed, spec)
+    tagged = tag(joinable, spec)
     return asof(tagged, spec) if spec.join is JoinType.ASOF else latest(tagged, spec)
 
 
-def tag(parsed: dict[str, DataFrame], spec: Spec) -> DataFrame:
+def tag(joinable: dict[str, DataFrame], spec: Spec) -> DataFrame:
     """Columns k, origin (source, partition, offset), and per source a record struct, null in the others' rows."""
-    return reduce(DataFrame.union, (_tagged(parsed[s.name], s, spec) for s in spec.sources))
+    return reduce(DataFrame.union, (_tagged(joinable[s.name], s, spec) for s in spec.sources))
 
 
 def latest(tagged: DataFrame, spec: Spec) -> DataFrame:
@@ -114,15 +114,12 @@ def asof(tagged: DataFrame, spec: Spec) -> DataFrame:
     return rows.select(F.when(f.isNotNull(), key).otherwise(untouched).alias("key"), F.to_json(value).alias("value"))
 
 
-def _tagged(parsed: DataFrame, source: Source, spec: Spec) -> DataFrame:
-    record = F.struct(
-        *ORDER,
-        (F.col("op") == "d").alias("gone"),
-        *(F.col(f"row.{c.name}").alias(_field(c)) for c in source.columns[1:]),
-    )
-    return parsed.where(joinable(source)).select(
-        F.col(f"row.{spec.key}").alias("k"),
-        F.concat_ws("-", "source", F.col("partition").cast("string"), F.col("offset").cast("string")).alias("origin"),
+def _tagged(joinable: DataFrame, source: Source, spec: Spec) -> DataFrame:
+    record = F.struct(*ORDER, "gone", *(F.col(f"json.{c.name}").alias(_field(c)) for c in source.columns[1:]))
+    position = F.col("partition").cast("string"), F.col("offset").cast("string")
+    return joinable.select(
+        "k",
+        F.concat_ws("-", F.lit(source.name), *position).alias("origin"),
         F.col("ts").alias("at"),
         *((record if s is source else F.lit(None).cast(_record_type(s))).alias(f"r_{s.name}") for s in spec.sources),
     )

@@ -1,6 +1,7 @@
 """Kafka records → parsed records: a row, a tombstone, or a reason why it is neither.
 
-One record in, one record out: nothing is dropped here, so that read = joined + off the join + dead letters.
+What the views show and what the join takes is judged by the same rules, so that
+read = joined + off the join + dead letters.
 """
 
 from __future__ import annotations
@@ -31,13 +32,49 @@ LONG_TEXT = r"^[+-]?\d{1,19}$"
 
 
 def parse(records: DataFrame, source: Source, max_value_bytes: int) -> DataFrame:
-    """Columns: source, topic, partition, offset, ts (ms), value, reason, op, row.
+    """Columns: source, topic, partition, offset, ts (ms), value, reason, op, row. One record in, one record out.
 
     `reason` is null for a good record. `op` is `u` for a row and `d` for a tombstone. `row` has the
     source's columns; of a tombstone only the key, which is what its Kafka key spells.
     """
+    key = source.columns[0]
+    return _decode(records, source, max_value_bytes).select(
+        F.lit(source.name).alias("source"),
+        "topic",
+        "partition",
+        "offset",
+        "ts",
+        "value",
+        _reason(source, max_value_bytes).alias("reason"),
+        F.when(F.col("tombstone"), F.lit("d")).otherwise(F.lit("u")).alias("op"),
+        F.struct(
+            _key(source).alias(key.name), *(F.col(f"json.{c.name}").alias(c.name) for c in source.columns[1:])
+        ).alias("row"),
+    )
+
+
+def joinable(records: DataFrame, source: Source, max_value_bytes: int) -> DataFrame:
+    """Columns: partition, offset, ts (ms), gone, k, json.
+
+    Good records with a key: null and empty keys stay off the join. Judges as `parse` does, without the words for
+    it: the smaller the plan, the shorter the pause at a checkpoint.
+    """
+    decoded = _decode(records, source, max_value_bytes).select(
+        "partition",
+        "offset",
+        "ts",
+        F.col("tombstone").alias("gone"),
+        (F.col("tombstone") | _is_good(source)).alias("good"),
+        _key(source).alias("k"),
+        "json",
+    )
+    has_key = F.col("k") != "" if source.columns[0].type is ColumnType.STRING else F.col("k").isNotNull()
+    return decoded.where(F.col("good") & has_key).drop("good")
+
+
+def _decode(records: DataFrame, source: Source, max_value_bytes: int) -> DataFrame:
     text = F.col("value").cast("string")
-    decoded = records.select(
+    return records.select(
         "topic",
         "partition",
         "offset",
@@ -48,31 +85,10 @@ def parse(records: DataFrame, source: Source, max_value_bytes: int) -> DataFrame
         F.col("key").isNull().alias("keyless"),
         F.when(_worth_parsing(max_value_bytes), F.from_json(text, _schema(source), JSON_OPTIONS)).alias("json"),
     )
-    row = F.when(
-        F.col("tombstone"),
-        F.struct(
-            F.col("dead_key").alias(source.columns[0].name),
-            *(F.lit(None).cast(SPARK_TYPES[c.type]).alias(c.name) for c in source.columns[1:]),
-        ),
-    ).otherwise(F.struct(*(F.col(f"json.{c.name}").alias(c.name) for c in source.columns)))
-    return decoded.select(
-        F.lit(source.name).alias("source"),
-        "topic",
-        "partition",
-        "offset",
-        "ts",
-        "value",
-        _reason(source, max_value_bytes).alias("reason"),
-        F.when(F.col("tombstone"), F.lit("d")).otherwise(F.lit("u")).alias("op"),
-        row.alias("row"),
-    )
 
 
-def joinable(source: Source) -> Col:
-    """Good, and with a key: null and empty keys stay off the join."""
-    key = F.col(f"row.{source.columns[0].name}")
-    has_key = key.isNotNull() & (key != "") if source.columns[0].type is ColumnType.STRING else key.isNotNull()
-    return F.col("reason").isNull() & has_key
+def _key(source: Source) -> Col:
+    return F.when(F.col("tombstone"), F.col("dead_key")).otherwise(F.col(f"json.{source.columns[0].name}"))
 
 
 def _schema(source: Source) -> T.StructType:
@@ -93,20 +109,23 @@ def _tombstone_key(source: Source) -> Col:
     return F.when(text.rlike(LONG_TEXT), text.try_cast("long"))
 
 
-def _reason(source: Source, max_value_bytes: int) -> Col:
-    """A stable code. The common case, a good record, is decided first."""
-    value, size, json = F.col("value"), F.octet_length("value"), F.col("json")
+def _is_good(source: Source) -> Col:
     infinite = reduce(
         lambda found, column: found | F.coalesce(F.abs(F.col(f"json.{column.name}")) == float("inf"), F.lit(False)),
         (c for c in source.columns if c.type is ColumnType.DOUBLE),
         F.lit(False),
     )
-    text = value.cast("string")
-    good = json.isNotNull() & F.col(f"json.{CORRUPT}").isNull() & ~infinite & _one_value(text)
+    whole = F.col("json").isNotNull() & F.col(f"json.{CORRUPT}").isNull()
+    return whole & ~infinite & _one_value(F.col("value").cast("string"))
+
+
+def _reason(source: Source, max_value_bytes: int) -> Col:
+    """A stable code. The common case, a good record, is decided first."""
+    size, text = F.octet_length("value"), F.col("value").cast("string")
     variant = F.try_parse_json(text)
     kind = F.schema_of_variant(variant)
     return (
-        F.when(good, F.lit(None).cast("string"))
+        F.when(_is_good(source), F.lit(None).cast("string"))
         .when(
             F.col("tombstone"),
             F.when(F.col("keyless"), F.lit("tombstone-without-key")).when(

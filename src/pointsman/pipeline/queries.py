@@ -18,6 +18,7 @@ from pointsman.settings import Settings
 NAMES = ("views", "join")
 CATCH_UP_PRODUCER = {"linger.ms": "5", "compression.type": "lz4", "batch.size": "262144"}
 LIVE_PRODUCER = {"linger.ms": "1"}
+STAGGER = 1.3  # the views' checkpoints fall between the join's, so that one pause does not lengthen the other
 
 
 class Pace(Enum):
@@ -52,7 +53,8 @@ class Queries:
             return writer.trigger(availableNow=True).start()
         if settings.pipeline.mode == "micro-batch":
             return writer.trigger(processingTime=f"{settings.pipeline.microbatch_interval_ms} milliseconds").start()
-        interval = f"{settings.pipeline.checkpoint_interval_seconds:g} seconds"
+        stagger = STAGGER if name == "views" else 1
+        interval = f"{stagger * settings.pipeline.checkpoint_interval_seconds:g} seconds"
         return writer.trigger(realTime=interval).start()  # type: ignore[call-overload,no-any-return]
 
     @property
@@ -61,14 +63,12 @@ class Queries:
         return self.generation.spec.join is not JoinType.ASOF
 
     def _plan(self, name: str) -> DataFrame:
-        parsed = {
-            source.name: parsing.parse(self._read(source), source, self.settings.pipeline.max_value_bytes)
-            for source in self.generation.spec.sources
-        }
+        settings, generation = self.settings, self.generation
+        take = parsing.parse if name == "views" else parsing.joinable
+        frames = {s.name: take(self._read(s), s, settings.pipeline.max_value_bytes) for s in generation.spec.sources}
         if name == "views":
-            partitions = self.settings.topics.changelog_partitions
-            return views.views(parsed, self.generation, self.settings.names.dead_letters, partitions)
-        return join.final(parsed, self.generation.spec).selectExpr(f"'{self.generation.final}' as topic", "*")
+            return views.views(frames, generation, settings.names.dead_letters, settings.topics.changelog_partitions)
+        return join.final(frames, generation.spec).selectExpr(f"'{generation.final}' as topic", "*")
 
     def _read(self, source: Source) -> DataFrame:
         starts = self.starts.get(source.name)

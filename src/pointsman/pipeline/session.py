@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from pointsman.broker import java
 from pointsman.domain.errors import PipelineError
-from pointsman.pipeline import slots
+from pointsman.pipeline import local_files, slots
 from pointsman.settings import Settings
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -30,7 +30,10 @@ def open_session(settings: Settings, source_partitions: int) -> SparkSession:
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     state_partitions = settings.pipeline.shuffle_partitions
     master = settings.spark.master or slots.local_master(source_partitions, state_partitions)
-    conf = _defaults(settings, source_partitions) | settings.spark.conf
+    conf = _defaults(settings, source_partitions)
+    if master == "local" or master.startswith("local["):
+        conf |= local_files.conf(java_command, settings.home.absolute())
+    conf |= settings.spark.conf
     builder = SparkSession.builder.master(master).appName("pointsman")
     for name, value in conf.items():
         builder = builder.config(name, value)
@@ -88,6 +91,8 @@ def _defaults(settings: Settings, source_partitions: int) -> dict[str, str]:
         "spark.sql.shuffle.partitions": str(state_partitions),
         "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": str(wait),
         "spark.sql.adaptive.enabled": "false",
+        # Its code would be written anew at every checkpoint, while the join stands still; records gain nothing by it.
+        "spark.sql.codegen.wholeStage": "false",
         "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
         "spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage": "true",
