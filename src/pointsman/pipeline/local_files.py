@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import subprocess
 import tempfile
 from pathlib import Path
@@ -32,12 +33,15 @@ def _classes(java_command: str, home: Path) -> Path:
     if classes.exists():
         return classes
     classes.parent.mkdir(parents=True, exist_ok=True)
-    jars = Path(pyspark.__file__).parent / "jars"
+    jars = (Path(pyspark.__file__).parent / "jars").glob("hadoop-client-*.jar")
     with tempfile.TemporaryDirectory(dir=classes.parent) as folder:
         made = Path(folder) / "classes"
         compiler = [java_command, "-m", "jdk.compiler/com.sun.tools.javac.Main", "-proc:none"]
         ran = subprocess.run(
-            [*compiler, "-cp", f"{jars}/*", "-d", str(made), str(SOURCE)], capture_output=True, text=True, check=False
+            [*compiler, "-cp", os.pathsep.join(map(str, jars)), "-d", str(made), str(SOURCE)],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if ran.returncode != 0:
             said = (ran.stdout + ran.stderr).strip()
