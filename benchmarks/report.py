@@ -61,8 +61,8 @@ class Report:
         return max(found, default=None)
 
     def verdicts(self) -> list[Verdict]:
-        rate = self.find("throughput", SPARK, "real-time")
-        catch_up = self.find("throughput", SPARK, "catch-up")
+        rate, catch_up = (self.find("throughput", SPARK, name) for name in ("real-time", "catch-up"))
+        rate_alone, catch_up_alone = (self.find("throughput", JOIN_ALONE, name) for name in ("real-time", "catch-up"))
         flink = self.best("throughput", [FLINK], "real-time")
         native = self.best("throughput", [NATIVE], "real-time")
         twelve = f"{SPARK}, 12 partitions"
@@ -70,9 +70,13 @@ class Report:
         return [
             at_most("latency p50", 10, "ms", self.find("latency", SPARK, "p50")),
             at_most("latency p99", 100, "ms", self.find("latency", SPARK, "p99")),
-            at_least("real-time ÷ Flink", 0.8, "×", ratio(rate, flink)),
-            at_least("real-time ÷ native Deephaven", 0.3, "×", ratio(rate, native)),
-            at_least("catch-up ÷ Flink", 1.0, "×", ratio(catch_up, flink)),
+            # The others are asked for the join alone; the pipeline also writes views, dead letters and counts.
+            at_least("join alone, real-time ÷ Flink", 0.8, "×", ratio(rate_alone, flink)),
+            at_least("join alone, real-time ÷ native Deephaven", 0.3, "×", ratio(rate_alone, native)),
+            at_least("join alone, catch-up ÷ Flink", 1.0, "×", ratio(catch_up_alone, flink)),
+            at_least("all it does, real-time ÷ Flink's join", 0.8, "×", ratio(rate, flink)),
+            at_least("all it does, real-time ÷ native's join", 0.3, "×", ratio(rate, native)),
+            at_least("all it does, catch-up ÷ Flink's join", 1.0, "×", ratio(catch_up, flink)),
             at_most("12 partitions, warm p50", 30, "ms", self.find("partitions", twelve, "p50")),
             at_most("12 partitions, warm p99", 150, "ms", self.find("partitions", twelve, "p99")),
             at_most("12 partitions, last lag of 1 s", 30, "s", self.find("partitions", twelve, "last lag ≥ 1 s")),

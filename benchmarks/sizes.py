@@ -12,8 +12,8 @@ class Sizes:
     rate: int = 1000  # records per second of every latency measurement
     latency_seconds: float = 300
     latency_warm_up: float = 60
-    peer_seconds: float = 90  # latency of everything that is compared with
-    peer_warm_up: float = 45
+    peer_seconds: float = 60  # latency of everything that is compared with
+    peer_warm_up: float = 30
     floor_seconds: float = 10
     probe_keys: int = 100_000  # keys that the latency feed draws from
     keys: int = 1_000_000  # throughput: this many users and as many accounts
