@@ -91,7 +91,8 @@ class Stage:
             alone = self._alone.pop(number, None)
             if alone:
                 alone.stop()
-            self._engine.stop(number)
+            while not self._engine.stop(number):
+                time.sleep(0.01)
             say("stopped", number=number)
         elif command.get("only") == "join":
             generation = make_generation(self._settings, number)

@@ -16,7 +16,7 @@ from pointsman.orchestrator import Orchestrator, run
 from pointsman.pipeline.checkpoints import SparkCheckpoints
 from pointsman.pipeline.engine import SparkEngine
 from pointsman.pipeline.session import open_session
-from pointsman.ports import Ports
+from pointsman.ports import Checkpoints, Engine, Ports
 from pointsman.settings import Settings
 
 ASSUMED_PARTITIONS = 2  # of all sources, where none of their topics is there yet
@@ -30,14 +30,38 @@ def run_pipeline(settings: Settings, asked: threading.Event, said: Callable[[str
     said("starting Spark")
     spark = open_session(settings, _source_partitions(settings, admin))
     engine = SparkEngine(spark, settings, admin)
+    try:
+        run_orchestrator(
+            settings,
+            admin,
+            engine,
+            SparkCheckpoints(spark, settings),
+            asked=asked,
+            on_ready=lambda: said(f"ready: following {settings.control.topic}"),
+        )
+    finally:
+        spark.stop()
+
+
+def run_orchestrator(
+    settings: Settings,
+    admin: TopicAdmin,
+    engine: Engine,
+    checkpoints: Checkpoints,
+    *,
+    asked: threading.Event,
+    on_ready: Callable[[], None],
+) -> None:
+    """The orchestrator with these queries and everything else on Kafka, until asked to stop; then no query runs."""
     store = KafkaCatalogStore(settings)
+    tables, feed = KafkaTablesServers(settings), KafkaControlFeed(settings, admin)
     ports = Ports(
         engine=engine,
         topics=KafkaGenerationTopics(settings, admin),
-        checkpoints=SparkCheckpoints(spark, settings),
+        checkpoints=checkpoints,
         sources=KafkaSourceCheck(settings, admin),
-        tables=KafkaTablesServers(settings),
-        feed=KafkaControlFeed(settings, admin),
+        tables=tables,
+        feed=feed,
         store=store,
     )
     orchestrator = Orchestrator(
@@ -50,11 +74,11 @@ def run_pipeline(settings: Settings, asked: threading.Event, said: Callable[[str
         ),
     )
     try:
-        run(orchestrator, asked, on_ready=lambda: said(f"ready: following {settings.control.topic}"))
+        run(orchestrator, asked, on_ready=on_ready)
     finally:
-        engine.close()
         store.close()
-        spark.stop()
+        feed.close()
+        tables.close()
 
 
 def _source_partitions(settings: Settings, admin: TopicAdmin) -> int:

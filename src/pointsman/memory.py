@@ -62,6 +62,7 @@ class MemoryEngine:
     def __init__(self, world: World) -> None:
         self._world = world
         self._progress: dict[int, Progress] = {}
+        self.slow_to_stop: set[int] = set()  # these go on running after `stop`, until `end`
 
     def start(self, generation: Generation) -> None:
         self._world.checkpoints.add(generation.number)
@@ -73,8 +74,18 @@ class MemoryEngine:
     def progress(self, number: int) -> Progress:
         return self._progress[number]
 
-    def stop(self, number: int) -> None:
+    def stop(self, number: int) -> bool:
+        if number not in self.slow_to_stop:
+            self._progress.pop(number, None)
+        return number not in self._progress
+
+    def end(self, number: int) -> None:
+        """What was asked to stop, and was slow, does."""
+        self.slow_to_stop.discard(number)
         self._progress.pop(number, None)
+
+    def close(self) -> None:
+        self._progress.clear()
 
     @property
     def running(self) -> frozenset[int]:

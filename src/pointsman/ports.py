@@ -51,8 +51,15 @@ class Engine(Protocol):
         After `resume`, `ready` is true only when it holds again: readiness is not remembered.
         """
 
-    def stop(self, number: int) -> None:
-        """None of its queries run when this returns. Idempotent, for unknown numbers too; has a deadline."""
+    def stop(self, number: int) -> bool:
+        """Asks its queries to end, and returns at once: whether none of them runs any more.
+
+        To be called again until it says so, which it does for unknown numbers too. Until then the generation's
+        topics and checkpoint may still be written to.
+        """
+
+    def close(self) -> None:
+        """Ends the queries of every generation. None of them runs when this returns, unless a deadline has passed."""
 
 
 class GenerationTopics(Protocol):

@@ -96,6 +96,16 @@ class AnythingMayHappen(RuleBasedStateMachine):
         self.house.engine.tell(number, phase=phase, ready=False, error="died")
         self.was_ready.discard(number)
 
+    @rule(number=st.integers(1, 12))
+    def queries_take_their_time_to_stop(self, number: int) -> None:
+        self.house.engine.slow_to_stop.add(number)
+
+    @rule(number=st.integers(1, 12))
+    def queries_that_were_slow_to_stop_end(self, number: int) -> None:
+        leaving = self.committed().in_state(State.FREEING, State.FAILED)
+        if number in {g.number for g in leaving}:
+            self.house.engine.end(number)
+
     @rule(topic=st.sampled_from(("users", "accounts", "missing")))
     def a_source_comes_or_goes(self, topic: str) -> None:
         self.house.world.readable ^= {topic}
@@ -124,6 +134,9 @@ class AnythingMayHappen(RuleBasedStateMachine):
                 assert generation.number in self.house.world.changelogs
             shown = self.committed().live
             assert shown is None or shown in self.house.world.checkpoints
+            written_to = self.house.engine.running
+            assert written_to <= set(self.house.world.changelogs), "topics were deleted under a running query"
+            assert written_to <= self.house.world.checkpoints, "a checkpoint was deleted under a running query"
 
     @invariant()
     def every_message_is_answered_once_or_still_waits(self) -> None:
@@ -175,6 +188,7 @@ class AnythingMayHappen(RuleBasedStateMachine):
         house = self.house
         house.fuse.left = None
         house.world.readable |= {"users", "accounts", "missing"}
+        house.engine.slow_to_stop.clear()
         for _ in range(12):
             house.world.loaded = {}
             for number in house.engine.running:

@@ -30,6 +30,15 @@ def admin(kafka: Kafka) -> AdminClient:
     return AdminClient(client_config(kafka))
 
 
+def answers(kafka: Kafka, seconds: float) -> bool:
+    """Does the broker answer us within this time?"""
+    try:
+        admin(kafka).list_topics(timeout=seconds)
+    except KafkaException:
+        return False
+    return True
+
+
 def producer(kafka: Kafka, **more: Any) -> Producer:
     """Keeps order and loses nothing that the broker answered for."""
     return Producer(client_config(kafka, **{"enable.idempotence": True, "linger.ms": 5, **more}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from types import FrameType
@@ -20,6 +21,8 @@ def run() -> None:
     """
     from pointsman import settings
     from pointsman.app import run_pipeline
+    from pointsman.broker import clients
+    from pointsman.cli.ending import until_asked
 
     loaded = settings.load()
     asked = threading.Event()
@@ -33,5 +36,10 @@ def run() -> None:
     def said(line: str) -> None:
         typer.echo(line, err=not line.startswith("ready"))
 
-    run_pipeline(loaded, asked, said)
-    typer.echo("stopped; the next start goes on from here", err=True)
+    if until_asked(
+        lambda: run_pipeline(loaded, asked, said), asked, lambda seconds: clients.answers(loaded.kafka, seconds)
+    ):
+        typer.echo("stopped; the next start goes on from here", err=True)
+        return
+    typer.echo("ended: the broker does not answer, or the queries go on; the next start goes on from here", err=True)
+    os._exit(0)  # what is still waited for may never come, and everything that matters is in the catalog

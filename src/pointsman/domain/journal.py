@@ -36,10 +36,10 @@ class Code(StrEnum):
     PUBLISHED = "generation.published"
     LINGERING = "generation.lingering"
     FREEING = "generation.freeing"
+    HELD = "generation.held"  # a tables server that lives does not let go of what is to be freed
     FREED = "generation.freed"
     CANCELLED = "generation.cancelled"
     FAILED = "generation.failed"
-    RESUMED = "generation.resumed"
     DOWN = "generation.down"
     RECOVERED = "generation.recovered"
     BROKEN = "generation.broken"

@@ -99,9 +99,7 @@ class Orchestrator:
 
     def shut_down(self, now: float) -> None:
         """Stops every query. The catalog stays as it is, so the next start resumes them."""
-        for number in sorted(self._catalog.generations):
-            with contextlib.suppress(PointsmanError):  # the others must stop, whatever this one does
-                self._ports.engine.stop(number)
+        self._ports.engine.close()
         self._running.clear()
         with contextlib.suppress(PointsmanError):  # fenced out, or no broker: nobody to tell
             self._ports.store.report(None, [Entry(now, Level.INFO, Code.STOPPED.value, "stopped; nothing is lost")])
@@ -166,14 +164,13 @@ class Orchestrator:
     def _free(self, number: int, now: float) -> bool:
         leaving = self._catalog.generations.get(number)
         if leaving is not None and leaving.state in (State.FREEING, State.FAILED):
-            done = self._cleanup.done(leaving, now)
-            if done or leaving.state is State.FAILED:
-                self._running.discard(number)  # a failed build's queries are stopped before anything else
-            if done:
+            self._running.discard(number)  # how its queries fare is no news any more
+            if self._cleanup.done(leaving, now):
                 self._unable.pop(number, None)
                 self._commit(writes.freed(self._catalog, leaving, now))
             elif self._cleanup.trouble:
-                self._say(now, Code.TROUBLE, self._cleanup.trouble, number)
+                code, message = self._cleanup.trouble
+                self._say(now, code, message, number)
         return True
 
     def _validate(self, spec: Spec, now: float) -> bool:

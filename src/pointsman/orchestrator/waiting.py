@@ -49,6 +49,23 @@ class Backoff:
         return not self._failures or now < self._failed_at or now - self._failed_at >= pause
 
 
+class Overdue:
+    """Whether what is waited for is late: said once, and anew for something else."""
+
+    def __init__(self, seconds: float = 60.0) -> None:
+        self._seconds = seconds
+        self._what: object = None
+        self._since = 0.0
+        self._told = False
+
+    def late(self, what: object, now: float) -> bool:
+        if what != self._what or now < self._since:  # a clock set back tells nothing: begin again
+            self._what, self._since, self._told = what, now, self._told and what == self._what
+        late = not self._told and now - self._since >= self._seconds
+        self._told = self._told or late
+        return late
+
+
 class Memo:
     """What was found out about a source a moment ago is not found out again."""
 

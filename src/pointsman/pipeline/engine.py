@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
@@ -19,6 +20,7 @@ from pointsman.pipeline.session import available_slots
 from pointsman.settings import Settings
 
 STARTS_FILE = "starts.json"
+CLOSE_SECONDS = 45.0
 
 
 class SparkEngine:
@@ -71,13 +73,22 @@ class SparkEngine:
     def run(self, number: int) -> GenerationRun | None:
         return self._runs.get(number)
 
-    def stop(self, number: int) -> None:
-        run = self._runs.pop(number, None)
-        if run:
-            run.stop()
+    def stop(self, number: int) -> bool:
+        run = self._runs.get(number)
+        if run is None:
+            return True
+        run.stop()
+        if not run.stopped:
+            return False
+        del self._runs[number]
+        return True
 
     def close(self) -> None:
-        for number in list(self._runs):
+        for run in self._runs.values():
+            run.stop()
+        deadline = time.monotonic() + CLOSE_SECONDS
+        for number, run in list(self._runs.items()):
+            run.join(max(0.0, deadline - time.monotonic()))
             self.stop(number)
 
     def _starts(self, generation: Generation) -> Mapping[str, Mapping[int, int]]:

@@ -31,7 +31,7 @@ class Stopped(Exception):
 
 
 class GenerationRun:
-    """Runs in a thread of its own from `start()` to `stop()`. `progress()` never blocks."""
+    """Runs in a thread of its own from `start()` until, after `stop()`, it has `stopped`. `progress()` never blocks."""
 
     def __init__(self, queries: Queries, admin: TopicAdmin) -> None:
         self.generation = queries.generation
@@ -52,15 +52,27 @@ class GenerationRun:
     def progress(self) -> Progress:
         return self._progress
 
-    def stop(self, seconds: float = 60) -> None:
-        """No query runs when this returns."""
+    def stop(self) -> None:
+        """Asks it to end, and returns at once."""
         self._asked.set()
-        if self._thread.is_alive():
-            self._thread.join(seconds)
-        self._end_queries()
-        self.books.close()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it has ended: no query runs, and none will."""
+        return not self._thread.is_alive()
+
+    def join(self, seconds: float) -> None:
+        """Waits until it has stopped, no longer than this."""
+        self._thread.join(seconds)
 
     def _supervise(self) -> None:
+        try:
+            self._keep_running()
+        finally:
+            self._end_queries()
+            self.books.close()
+
+    def _keep_running(self) -> None:
         failures = 0
         while not self._asked.is_set():
             began = time.monotonic()
@@ -79,7 +91,6 @@ class GenerationRun:
                     return
                 self._say(Phase.DOWN, error=sentence(error))
                 self._asked.wait(BACKOFF_SECONDS[min(failures, len(BACKOFF_SECONDS)) - 1])
-        self._end_queries()
 
     def _run_once(self) -> None:
         changelogs = (*self._counted(), self.generation.final)
