@@ -23,11 +23,13 @@ from pointsman.broker.topics import TopicAdmin, TopicPlan, fixed_topics
 from pointsman.domain.catalog import Catalog
 from pointsman.domain.spec import JoinType
 from pointsman.settings import Settings
+from tests.orchestrator.doomed import CATCHING_UP
 from tests.pipeline.conftest import Bench
 from tests.pipeline.oracle import final_rows
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.timeout(1200)]
 ROOT = Path(__file__).parents[2]
+MANY = 200_000
 
 
 class Doomed:
@@ -93,6 +95,15 @@ class Doomed:
                 self.bench.producer.produce(topic, json.dumps({"userId": key} | row), key=key)
         assert self.bench.producer.flush(30) == 0
 
+    def fill_curated(self, count: int) -> None:
+        """So many users that reading them takes a while."""
+        for number in range(count):
+            row = {"userId": f"u{number % 5000}", "name": f"curated {number}"}
+            self.bench.producer.produce(self.curated, json.dumps(row), key=row["userId"])
+            if number % 50_000 == 0:  # the client's own queue holds no more than twice that
+                self.bench.producer.flush(60)
+        assert self.bench.producer.flush(60) == 0
+
     def log(self) -> str:
         return (self.settings.home / "pipeline.log").read_text(errors="replace")[-6000:]
 
@@ -108,6 +119,7 @@ def test_a_cutover_killed_at_every_turn_ends_with_one_generation_that_is_right_a
     line = Doomed(live_settings)
     try:
         line.feed()
+        line.fill_curated(MANY)
         line.start("building")
         line.until(lambda c: c.live == 1)
         line.bench.producer.produce(
@@ -115,7 +127,7 @@ def test_a_cutover_killed_at_every_turn_ends_with_one_generation_that_is_right_a
         )
         line.bench.producer.flush(30)
         line.dies()
-        for moment in ("ready", "published"):
+        for moment in (CATCHING_UP, "ready", "published"):
             line.feed()
             line.start(moment)
             line.dies()
