@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup page chromium check test test-fast test-page bench bench-peers lock clean
+.PHONY: help setup page chromium check test test-fast test-page bench bench-peers bench-switch lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -69,6 +69,9 @@ build/bench-peers/.installed: benchmarks/peers-requirements.txt benchmarks/peers
 
 bench-peers: setup build/bench-peers/.installed ## the same, with Flink SQL among what it is compared with
 	$(BIN)/python -m benchmarks.pipeline --peers yes $(BENCH)
+
+bench-switch: setup ## measure how long a switch takes, beside native Deephaven (about ten minutes; BENCH=--quick to try)
+	$(BIN)/python -m benchmarks.switch $(BENCH)
 
 lock: ## pin the newest versions that pyproject.toml allows into requirements.lock
 	$(BIN)/python -m pip install --quiet uv

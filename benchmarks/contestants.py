@@ -110,6 +110,16 @@ class NativeDeephaven:
     def drained(self, fed: int, seconds: float) -> float:
         return float(self.child.wait_for("all rows", lambda e: e.get("count", 0) >= fed, seconds)["at"])
 
+    def rejoin(self, users: str, accounts: str, fed: int, seconds: float) -> float:
+        """Has it read and join these topics instead; seconds until all that was fed to them is in the join."""
+        began, since = time.time(), len(self.child.events)
+        self.child.ask(do="join", users=users, accounts=accounts)
+
+        def all_there(event: dict[str, Any]) -> bool:
+            return event.get("of") == users and event["count"] >= fed
+
+        return float(self.child.wait_for("all rows again", all_there, seconds, since)["at"]) - began
+
     def probe(self) -> None:
         self.child.ask(do="probe")
 

@@ -1,7 +1,8 @@
 """The join as a Deephaven user writes it today, in a process of its own: append consumers, last_by, natural_join.
 
-Says `open` when the tables are there, `rows` with the number of records read whenever a cycle has updated the join,
-and, asked {"do": "seen", "to": PATH}, writes when each probe record was first in the joined table.
+Says `open` when the tables are there, `rows` with the users topic and the number of records read whenever a cycle has
+updated the join, and, asked {"do": "seen", "to": PATH}, writes when each probe record was first in the joined table.
+Asked {"do": "join", "users": TOPIC, "accounts": TOPIC}, it reads and joins those from their beginning instead.
 """
 
 from __future__ import annotations
@@ -58,17 +59,27 @@ def join(broker: str, users_topic: str, accounts_topic: str) -> tuple[Any, Any, 
 class Watcher:
     """Listens to the joined table. Reads columns only once probes are awaited: a wave must not pay for it."""
 
-    def __init__(self, users: Any, accounts: Any, joined: Any) -> None:
+    def __init__(self, of: str, users: Any, accounts: Any, joined: Any) -> None:
         from deephaven.table_listener import listen
+        from deephaven.update_graph import shared_lock
 
         self.seen: dict[int, float] = {}
         self.probing = False
+        self._of = of
         self._sources = (users, accounts)
         self._handle = listen(joined, self._on_update)
+        with shared_lock(joined):  # between two cycles: of rows that came before the listener, no update tells
+            self._tell()
+
+    def _tell(self) -> None:
+        say("rows", of=self._of, count=sum(table.size for table in self._sources))
+
+    def stop(self) -> None:
+        self._handle.stop()
 
     def _on_update(self, update: Any, is_replay: bool) -> None:
         now = time.time()
-        say("rows", count=sum(table.size for table in self._sources))
+        self._tell()
         if not self.probing:
             return
         for part in (update.added(["age", "balance"]), update.modified(["age", "balance"])):
@@ -81,13 +92,15 @@ class Watcher:
 def main() -> None:
     options = json.loads(sys.argv[1])
     start(options["port"], options["cycle_ms"], options["heap"])
-    tables = join(options["broker"], options["users"], options["accounts"])
-    watcher = Watcher(*tables)
+    watcher = Watcher(options["users"], *join(options["broker"], options["users"], options["accounts"]))
     say("open")
     for line in sys.stdin:
         command = json.loads(line)
         if command["do"] == "probe":
             watcher.probing = True
+        elif command["do"] == "join":
+            watcher.stop()
+            watcher = Watcher(command["users"], *join(options["broker"], command["users"], command["accounts"]))
         elif command["do"] == "seen":
             Path(command["to"]).write_text(json.dumps(watcher.seen))
             say("written", to=command["to"])

@@ -86,6 +86,12 @@ def stalls(seen: Sequence[float], boundaries: Sequence[float], within: float = 3
     ]
 
 
+def longest_silence(seen: Sequence[float], start: float, end: float) -> float:
+    """The longest time, in milliseconds, without a sighting in this span of time, its ends included."""
+    inside = [start, *(at for at in sorted(seen) if start <= at <= end), end]
+    return max(b - a for a, b in pairwise(inside)) * 1000
+
+
 def spread(values: Sequence[float]) -> float:
     """How far the largest is above the smallest, as a share of the smallest."""
     return max(values) / min(values) - 1

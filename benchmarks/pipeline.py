@@ -8,7 +8,7 @@ import platform
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -98,26 +98,30 @@ def main(argv: list[str] | None = None) -> int:
         console.print(f"no part {', '.join(unknown)}; there are {', '.join(parts)}", style="red")
         return 1
 
+    todo = [(part, name, measure) for part in wanted for name, measure in parts[part] if args.only in name]
+    return take("pipeline", todo, sizes, Report(machine() | {"quick": args.quick}), console)
+
+
+def take(what: str, todo: Sequence[tuple[str, str, Measure]], sizes: Sizes, report: Report, console: Console) -> int:
+    """Takes these measurements (part, name, how) one after the other, shows and saves them; the exit code."""
+
     def show(figure: Figure) -> None:
         console.print(f"  {figure.system}: {figure.name} {shown(figure.value)} {figure.unit}", highlight=False)
 
-    report = Report(machine() | {"quick": args.quick}, on_figure=show)
+    report.on_figure = show
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    path = OUTPUT / f"pipeline-{stamp}.json"
+    path = OUTPUT / f"{what}-{stamp}.json"
     with Ground(OUTPUT / "ground") as ground:
-        for part in wanted:
-            for name, measure in parts[part]:
-                if args.only not in name:
-                    continue
-                began = time.monotonic()
-                console.print(f"[bold]{part}[/]: {name}")
-                try:
-                    measure(ground, sizes, report)
-                except Exception as error:  # noqa: BLE001 one part that fails must not cost the others
-                    traceback.print_exc()
-                    report.failures[f"{part}: {name}"] = f"{type(error).__name__}: {error}"
-                console.print(f"  [dim]{time.monotonic() - began:.0f} s[/]")
-                report.save(path)
+        for part, name, measure in todo:
+            began = time.monotonic()
+            console.print(f"[bold]{part}[/]: {name}")
+            try:
+                measure(ground, sizes, report)
+            except Exception as error:  # noqa: BLE001 one part that fails must not cost the others
+                traceback.print_exc()
+                report.failures[f"{part}: {name}"] = f"{type(error).__name__}: {error}"
+            console.print(f"  [dim]{time.monotonic() - began:.0f} s[/]")
+            report.save(path)
     console.print(figures_table(report), verdict_table(report))
     for where, why in report.failures.items():
         console.print(f"not measured: {where}: {why}", style="red")

@@ -26,6 +26,8 @@ class Sizes:
     idle_seconds: float = 30
     stall_interval: float = 20  # seconds between checkpoints while stalls are measured
     stall_boundaries: int = 6
+    switch_rows: tuple[int, ...] = (100_000, 1_000_000)  # switch: this many users and as many accounts
+    switch_normal: float = 30  # seconds of the old generation's normal life before the switch
     native_cycles_ms: tuple[int, ...] = (50, 1000)
     patience: float = 900  # longest wait for anything
 
@@ -48,6 +50,8 @@ QUICK = Sizes(
     idle_seconds=3,
     stall_interval=5,
     stall_boundaries=1,
+    switch_rows=(5_000, 20_000),
+    switch_normal=4,
     native_cycles_ms=(50,),
     patience=120,
 )

@@ -60,3 +60,10 @@ def test_the_last_slow_record_is_timed_from_the_start() -> None:
 
 def test_spread_is_relative_to_the_smallest() -> None:
     assert figures.spread([10, 11, 12]) == pytest.approx(0.2)
+
+
+def test_a_silence_lasts_from_one_sighting_to_the_next_or_to_the_end_of_the_span() -> None:
+    seen = [0.5, 1.0, 3.0, 3.2, 9.0]
+    assert figures.longest_silence(seen, 1.0, 3.2) == pytest.approx(2000)
+    assert figures.longest_silence(seen, 2.5, 8.0) == pytest.approx(4800)
+    assert figures.longest_silence([], 2.0, 3.0) == pytest.approx(1000)
