@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -40,7 +41,7 @@ class Queries:
         producer = CATCH_UP_PRODUCER if pace is Pace.CATCH_UP else LIVE_PRODUCER
         largest = len(self.generation.spec.sources) * settings.pipeline.max_value_bytes + 65_536
         writer = (
-            self._plan(name)
+            self._plans[name]
             .writeStream.queryName(f"g{self.generation.number}-{name}")
             .format("kafka")
             .outputMode("update")
@@ -82,6 +83,11 @@ class Queries:
         for key, value in self._client_options().items():
             reader = reader.option(key, value)
         return reader.load()
+
+    @cached_property
+    def _plans(self) -> Mapping[str, DataFrame]:
+        """Made once: catch-up and live run the same plan, and making it is a long talk with the JVM."""
+        return {name: self._plan(name) for name in NAMES}
 
     def _client_options(self) -> dict[str, str]:
         return {"kafka.bootstrap.servers": self.settings.kafka.bootstrap_servers}

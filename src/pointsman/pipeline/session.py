@@ -104,6 +104,8 @@ def _defaults(settings: Settings, source_partitions: int) -> dict[str, str]:
         "spark.sql.streaming.minBatchesToRetain": "10",
         "spark.sql.streaming.numRecentProgressUpdates": "10",
         "spark.sql.session.timeZone": "UTC",
+        # It would ask the JVM several times over for every expression of a plan: seconds, on a busy machine.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
     }
 
 
