@@ -19,7 +19,7 @@ from pointsman.broker.topics import TopicAdmin, TopicPlan, fixed_topics
 from pointsman.cli import app
 from pointsman.domain.control import Rules
 from pointsman.domain.cutover import Limits
-from pointsman.domain.errors import PipelineError
+from pointsman.domain.errors import NotInTime, PipelineError
 from pointsman.domain.generation import Generation
 from pointsman.memory import MemoryEngine, World
 from pointsman.orchestrator import Orchestrator, run
@@ -142,7 +142,8 @@ def test_switch_without_wait_says_where_to_look(here: Settings, pipeline: Orches
 
 def test_without_a_pipeline_nobody_answers_and_that_is_said(here: Settings) -> None:
     waited = pointsman("switch", "--join", "inner", "--wait", "--timeout", "0.5")
-    assert isinstance(waited.exception, PipelineError)
+    assert isinstance(waited.exception, NotInTime)
+    assert waited.exception.exit_code == 3
     assert "no pipeline has run here" in str(waited.exception)
     assert isinstance(pointsman("status").exception, PipelineError)
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from pointsman.cli import broker, control, pipeline, tables, web
+from pointsman.cli.logbook import LogFormat, Options, say_error
 from pointsman.domain.errors import PointsmanError
 
 app = typer.Typer(
@@ -22,28 +23,37 @@ app = typer.Typer(
 
 @app.callback()
 def _options(
+    context: typer.Context,
     debug: Annotated[bool, typer.Option("--debug", help="show a traceback with every error")] = False,
+    log_format: Annotated[
+        LogFormat, typer.Option("--log-format", help="how long-running verbs log to stderr")
+    ] = LogFormat.TEXT,
 ) -> None:
-    """`main` looks for --debug itself: an error may come before the options are read."""
-    _ = debug
+    context.obj = Options(debug, log_format)
 
 
-for room in (broker, pipeline, control, tables, web):
+for room in (control, broker, pipeline, tables, web):
     room.add_to(app)
 
 
 def main() -> None:
-    """Runs the command line; every error becomes a sentence, what to do next, and exit code 1."""
+    """Runs the command line; every error becomes a sentence, what to do next, and the error's exit code.
+
+    Looks for its own options itself: an error may come before they are read.
+    """
     try:
         app()
     except Exception as error:
         if "--debug" in sys.argv:
             raise
         told = error if isinstance(error, PointsmanError) else _unforeseen(error)
-        typer.echo(f"error: {told}", err=True)
-        if told.next_step:
-            typer.echo(f"next: {told.next_step}", err=True)
-        sys.exit(1)
+        as_json = "--log-format=json" in sys.argv or ["--log-format", "json"] in _pairs(sys.argv)
+        say_error(Options(log_format=LogFormat.JSON if as_json else LogFormat.TEXT), str(told), told.next_step)
+        sys.exit(told.exit_code)
+
+
+def _pairs(words: list[str]) -> list[list[str]]:
+    return [words[at : at + 2] for at in range(len(words))]
 
 
 def _unforeseen(error: Exception) -> PointsmanError:

@@ -10,12 +10,15 @@ from typing import Annotated
 
 import typer
 
+from pointsman.cli import logbook
+
 
 def add_to(app: typer.Typer) -> None:
     app.command("broker")(run)
 
 
 def run(
+    context: typer.Context,
     port: Annotated[int, typer.Option(help="port on 127.0.0.1", min=1, max=65535)] = 9092,
     data: Annotated[Path | None, typer.Option(help="folder that keeps the data; default: broker in home")] = None,
 ) -> None:
@@ -30,18 +33,19 @@ def run(
 
     def interrupted() -> None:
         if asked.is_set():
-            typer.echo("stopped before it was ready", err=True)
+            logbook.say(context.obj, "stopped before it was ready")
             raise typer.Exit
 
     for kind in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(kind, stop)
 
+    logbook.begin(context.obj)
     from pointsman import settings
     from pointsman.broker.embedded import EmbeddedBroker
     from pointsman.domain.errors import BrokerError
 
     broker = EmbeddedBroker(data or settings.load().home / "broker", port)
-    typer.echo(f"starting a Kafka broker on {broker.address}, data in {broker.data}", err=True)
+    logbook.say(context.obj, f"starting a Kafka broker on {broker.address}, data in {broker.data}")
     broker.start(on_wait=interrupted)
     try:
         typer.echo(f"ready {broker.address}")
@@ -53,4 +57,4 @@ def run(
                 )
     finally:
         broker.stop()
-    typer.echo("stopped", err=True)
+    logbook.say(context.obj, "stopped")

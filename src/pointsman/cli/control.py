@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pointsman.domain.errors import PipelineError
+from pointsman.domain.errors import NotInTime, PipelineError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +22,9 @@ UsersTopic = Annotated[str | None, typer.Option("--users-topic", help="topic for
 AccountsTopic = Annotated[str | None, typer.Option("--accounts-topic", help="topic for the source 'accounts'")]
 Topics = Annotated[list[str] | None, typer.Option("--topic", help="SOURCE=TOPIC, for any source; may be repeated")]
 Join = Annotated[str | None, typer.Option("--join", help="left, inner, natural, right, full or asof")]
-Wait = Annotated[bool, typer.Option("--wait", help="wait for the verdict; exit code 1 unless applied or unchanged")]
+Wait = Annotated[
+    bool, typer.Option("--wait", help="wait for the verdict; exit code 1 unless applied or unchanged, 3 if none came")
+]
 Within = Annotated[float, typer.Option("--timeout", help="with --wait: seconds to wait", min=0)]
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
 
@@ -187,7 +189,7 @@ def _send(loaded: Settings, message: Mapping[str, Any], wait: bool, timeout: flo
             return
         verdict = _verdict(verdicts, request, timeout)
     if verdict is None:
-        raise PipelineError(
+        raise NotInTime(
             f"no verdict on request {request} within {timeout:g} s; the last heartbeat was "
             f"{_heard(_newest_status(loaded, admin))}",
             "look at `pointsman status` and `pointsman logs`; the message stays, and will be answered",
@@ -212,8 +214,10 @@ def _verdict(verdicts: Tail, request: str, timeout: float) -> dict[str, Any] | N
 
 def _topics(loaded: Settings) -> TopicAdmin:
     """Our fixed topics exist when this returns; says at once, and why, when no broker answers."""
+    from pointsman.broker import reach
     from pointsman.broker.topics import TopicAdmin, fixed_topics
 
+    reach.require(loaded.kafka)
     admin = TopicAdmin(loaded)
     admin.ensure(fixed_topics(loaded))
     return admin

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from typing import Annotated
 
 import typer
+
+from pointsman.cli import logbook
 
 
 def add_to(app: typer.Typer) -> None:
@@ -14,6 +15,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def run(
+    context: typer.Context,
     port: Annotated[int | None, typer.Option(help="port of the page", min=1, max=65535)] = None,
 ) -> None:
     """Serve the page until Ctrl-C.
@@ -23,11 +25,11 @@ def run(
     from pointsman import settings
     from pointsman.web.server import WebServer
 
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    logbook.begin(context.obj)
     server = WebServer(settings.load(flags={"web": {"port": port}}))
     if server.key_was_generated:
-        typer.echo(
-            f"operator key (shown once; set POINTSMAN_WEB__OPERATOR_KEY to choose your own): {server.key}", err=True
+        logbook.say(
+            context.obj, f"operator key (shown once; set POINTSMAN_WEB__OPERATOR_KEY to choose your own): {server.key}"
         )
 
     def ready() -> None:
@@ -35,4 +37,4 @@ def run(
         sys.stdout.flush()
 
     server.run(ready)
-    typer.echo("stopped", err=True)
+    logbook.say(context.obj, "stopped")

@@ -10,16 +10,25 @@
     ├── CatalogError          the catalog record cannot be read, or belongs to a newer version
     │   └── FencedOut         another orchestrator has taken over this prefix
     ├── IllegalMove           a generation was asked to go from one state to another that it cannot reach
-    └── TablesError           the tables server cannot start or answer
+    ├── TablesError           the tables server cannot start or answer
+    ├── NotInTime             what was waited for has not come; it may still
+    └── FleetError            a process that `pointsman up` runs did not start
+        └── TakenOver         another one has taken its place
 
-The command line prints `str(error)` and `next_step`; a traceback only with --debug.
+The command line prints `str(error)` and `next_step` and ends with `exit_code`; a traceback only with --debug.
 """
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+TIMED_OUT, NOT_ALLOWED = 3, 4
+
 
 class PointsmanError(Exception):
     """A sentence for the user, and what to do next."""
+
+    exit_code: ClassVar[int] = 1  # 1 failed, 3 timed out, 4 not allowed
 
     def __init__(self, message: str, next_step: str = "") -> None:
         super().__init__(message)
@@ -47,10 +56,22 @@ class NoRoom(PipelineError): ...
 class CatalogError(PointsmanError): ...
 
 
-class FencedOut(CatalogError): ...
+class FencedOut(CatalogError):
+    exit_code = NOT_ALLOWED
 
 
 class IllegalMove(PointsmanError): ...
 
 
 class TablesError(PointsmanError): ...
+
+
+class NotInTime(PointsmanError):
+    exit_code = TIMED_OUT
+
+
+class FleetError(PointsmanError): ...
+
+
+class TakenOver(FleetError):
+    exit_code = NOT_ALLOWED

@@ -1,0 +1,5 @@
+"""`python -m pointsman`: the command line, by the Python that runs it."""
+
+from pointsman.cli import main
+
+main()
