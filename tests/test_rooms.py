@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,7 +21,7 @@ ROOM_OF = {
     "deephaven_server": "tables",
     "jpy": "tables",
     "prometheus_client": "web",
-    "psutil": "cli",
+    "psutil": "fleet",
     "pydantic": "settings",
     "pydeephaven": "tables",
     "pyspark": "pipeline",
@@ -96,23 +95,11 @@ def test_every_module_of_the_domain_imports_with_nothing_else_installed() -> Non
     assert set(done.stdout.split()) == {f"pointsman.domain.{name}" for name in files}
 
 
-def test_help_answers_at_once_and_loads_no_room() -> None:
-    """Processor time, which on a free machine is the time it takes: what runs beside this test does not count."""
+def test_help_loads_no_room() -> None:
+    """Which is what lets it answer at once."""
     help_text = (
         "import sys; from pointsman.cli import app; app(['--help'], standalone_mode=False); "
         f"print(sorted({set(ROOM_OF) - {'typer'}!r} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", help_text], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
-
-    command = Path(sys.executable).with_name("pointsman")
-    fastest = min(_processor_seconds([str(command), "--help"]) for _ in range(3))
-    assert fastest < 0.3
-
-
-def _processor_seconds(command: list[str]) -> float:
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0
-    return used.ru_utime + used.ru_stime

@@ -78,7 +78,7 @@ class EmbeddedBroker:
             config = self._write_config(self._records)
             options = [f"-Xms{self.heap}", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20"]
             self._launch([command[0], *options, *command[1:], BROKER, str(config)])
-            self._await(lambda: _answers(self.address), deadline, on_wait)
+            self._await(lambda: answers(self.address), deadline, on_wait)
         except OSError as error:
             self.stop()
             raise self._unwritable(error) from error
@@ -232,7 +232,8 @@ def _check_free(port: int) -> None:
             ) from error
 
 
-def _answers(address: str) -> bool:
+def answers(address: str) -> bool:
+    """Does a Kafka broker, without security, answer there?"""
     host, port = address.rsplit(":", 1)
     try:
         socket.create_connection((host, int(port)), timeout=0.2).close()
