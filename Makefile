@@ -5,10 +5,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup page chromium check test test-fast test-page bench bench-peers bench-switch lock clean
+.PHONY: help demo setup page chromium check test test-fast test-page bench bench-peers bench-switch lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+demo: setup ## see it all at work: broker, feed, pipeline, tables and page, until Ctrl-C
+	@$(BIN)/pointsman demo
 
 setup: $(VENV)/.installed build/jars/.resolved page ## install everything Pointsman needs into this folder
 
