@@ -34,7 +34,7 @@ class KafkaSourceCheck:
                 return [f"topic '{source.topic}' does not exist{self._suggestion(source.topic, topics)}"]
             if not topics[source.topic]:
                 return [f"topic '{source.topic}' has no partition"]
-            sample = self._sample(source.topic)
+            sample = newest_values(self._settings, self._admin, source.topic, SAMPLE)
         except BrokerError as error:
             return [str(error)]
         except KafkaException as error:
@@ -50,23 +50,23 @@ class KafkaSourceCheck:
         near = difflib.get_close_matches(topic, others, n=1, cutoff=0.6)
         return f"; did you mean '{near[0]}'?" if near else ""
 
-    def _sample(self, topic: str) -> list[bytes | None]:
-        starts, ends = self._admin.start_offsets([topic])[topic], self._admin.end_offsets([topic])[topic]
-        places = [TopicPartition(topic, p, max(starts[p], end - SAMPLE)) for p, end in ends.items() if end > starts[p]]
-        if not places:
-            return []
-        consumer = clients.assigned_consumer(self._settings.kafka, places)
-        left = {place.partition for place in places}
-        values: list[bytes | None] = []
-        deadline = time.monotonic() + SECONDS
-        try:
-            while left and time.monotonic() < deadline:
-                for message in clients.messages(consumer, 0.2):
-                    values.append(message.value())
-                    if message.offset() + 1 >= ends[message.partition()]:
-                        left.discard(message.partition())
-                if values and not left:
-                    break
-        finally:
-            consumer.close()
-        return values
+
+def newest_values(settings: Settings, admin: TopicAdmin, topic: str, count: int) -> list[bytes | None]:
+    """The values of the newest records of each partition, so many of each at most; what is there within a while."""
+    starts, ends = admin.start_offsets([topic])[topic], admin.end_offsets([topic])[topic]
+    places = [TopicPartition(topic, p, max(starts[p], end - count)) for p, end in ends.items() if end > starts[p]]
+    if not places:
+        return []
+    consumer = clients.assigned_consumer(settings.kafka, places)
+    left = {place.partition for place in places}
+    values: list[bytes | None] = []
+    deadline = time.monotonic() + SECONDS
+    try:
+        while left and time.monotonic() < deadline:
+            for message in clients.messages(consumer, 0.2):
+                values.append(message.value())
+                if message.offset() + 1 >= ends[message.partition()]:
+                    left.discard(message.partition())
+    finally:
+        consumer.close()
+    return values

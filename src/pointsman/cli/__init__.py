@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pointsman.cli import broker, control, demo, feed, pipeline, tables, up, web
+from pointsman.cli import broker, config, control, demo, doctor, feed, init, pipeline, tables, topics, up, web
 from pointsman.cli.logbook import LogFormat, Options, say_error
 from pointsman.domain.errors import PointsmanError
 
@@ -32,7 +32,7 @@ def _options(
     context.obj = Options(debug, log_format)
 
 
-for room in (demo, up, control, broker, pipeline, tables, web, feed):
+for room in (demo, up, init, doctor, config, topics, control, broker, pipeline, tables, web, feed):
     room.add_to(app)
 
 

@@ -1,0 +1,222 @@
+"""Every error that a newcomer can make, made: what is said names the cause and the next step, without a traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pointsman.broker import clients
+from pointsman.broker.embedded import free_port
+from pointsman.broker.topics import TopicAdmin, TopicPlan, fixed_topics
+from pointsman.domain.catalog import KEY
+from pointsman.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+
+
+class Said:
+    def __init__(self, done: subprocess.CompletedProcess[str]) -> None:
+        self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
+
+    def __repr__(self) -> str:
+        return f"exit code {self.code}\n{self.out}\n{self.err}"
+
+
+Command = Callable[..., Said]
+
+
+@pytest.fixture
+def pointsman(tmp_path: Path) -> Command:
+    """Runs `pointsman …` in an empty folder, with these variables and no others of ours."""
+
+    def run(*words: str, **env: str) -> Said:
+        clean = {k: v for k, v in os.environ.items() if not k.startswith("POINTSMAN_") or k == "POINTSMAN_JARS"}
+        command = [sys.executable, "-m", "pointsman", *words]
+        done = subprocess.run(
+            command, cwd=tmp_path, env={**clean, **env}, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return Said(done)
+
+    return run
+
+
+def fake_java(folder: Path, version: str) -> Path:
+    java = folder / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2020-01-01' >&2\n")
+    java.chmod(0o755)
+    return folder
+
+
+def test_no_java(pointsman: Command, tmp_path: Path) -> None:
+    said = pointsman("broker", PATH=str(tmp_path), JAVA_HOME="")
+    assert said.code == 1
+    assert "error: Java was not found (PATH)\nnext: install a Java 17 or 21 (a JDK)" in said.err
+
+
+def test_java_11(pointsman: Command, tmp_path: Path) -> None:
+    said = pointsman("broker", JAVA_HOME=str(fake_java(tmp_path / "jdk", "11.0.2")))
+    assert said.code == 1
+    assert "error: Java 11 was found" in said.err
+    assert "Pointsman needs Java 17 or 21\nnext: " in said.err
+
+
+def test_the_jars_were_never_resolved(pointsman: Command, tmp_path: Path) -> None:
+    said = pointsman("broker", POINTSMAN_JARS=str(tmp_path / "none"))
+    assert said.code == 1
+    assert "error: the broker jars are missing" in said.err
+    assert "next: run `make setup`" in said.err
+
+
+@pytest.mark.parametrize(
+    ("target", "tool", "words"),
+    [
+        (
+            "build/jars/.resolved",
+            "mvn",
+            "Maven (mvn) was not found; it resolves the Kafka jars. Next: install Maven 3.8+",
+        ),
+        (
+            "web/node_modules/.installed",
+            "npm",
+            "npm was not found; it builds the page. Next: install Node 20.19 or newer",
+        ),
+    ],
+)
+def test_no_maven_or_npm(tmp_path: Path, target: str, tool: str, words: str) -> None:
+    """The real Makefile, in a folder where only its own tools are found."""
+    bin_ = tmp_path / "bin"
+    bin_.mkdir()
+    for name in ("bash", "sh", "find", "touch", "rm", "grep", "sed", "expand"):
+        (bin_ / name).symlink_to(shutil.which(name) or name)
+    make = shutil.which("make")
+    assert make
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / "web").mkdir()
+    for name in ("pom.xml", "web/package.json", "web/package-lock.json"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    done = subprocess.run(
+        [make, target], cwd=tmp_path, env={"PATH": str(bin_)}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode != 0
+    assert words in done.stderr
+
+
+@pytest.mark.parametrize("verb", ["web", "broker"])
+def test_port_busy(pointsman: Command, verb: str) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        said = pointsman(verb, "--port", port)
+    assert said.code == 1
+    assert port in said.err.splitlines()[-2]
+    assert "Address already in use" in said.err
+    assert "choose another with --port" in said.err
+
+
+@pytest.mark.parametrize("verb", ["pipeline", "tables", "status", "logs", "plan", "topics", "feed"])
+def test_broker_unreachable_is_said_at_once(pointsman: Command, verb: str) -> None:
+    server = f"127.0.0.1:{free_port()}"
+    said = pointsman(verb, POINTSMAN_KAFKA__BOOTSTRAP_SERVERS=server)
+    assert said.code == 1
+    assert f"error: the broker cannot be reached: {server}: nobody answers there: Connection refused" in said.err
+    assert "next: start a broker (`pointsman broker`), or check kafka.bootstrap_servers" in said.err
+
+
+def test_broker_with_a_name_that_nobody_knows(pointsman: Command) -> None:
+    said = pointsman("status", POINTSMAN_KAFKA__BOOTSTRAP_SERVERS="no-such-host.invalid:9092")
+    assert said.code == 1
+    assert "the name no-such-host.invalid is not known here" in said.err
+    assert "DNS or VPN" in said.err
+
+
+def test_a_typo_in_the_toml(pointsman: Command, tmp_path: Path) -> None:
+    (tmp_path / "pointsman.toml").write_text('[kafka]\nbootstrap_server = "x:1"\n')
+    said = pointsman("up")
+    assert said.code == 1
+    assert "error: kafka.bootstrap_server: is not a setting" in said.err
+    assert "did you mean 'bootstrap_servers'? (from pointsman.toml)" in said.err
+
+
+def test_a_toml_that_is_none(pointsman: Command, tmp_path: Path) -> None:
+    (tmp_path / "pointsman.toml").write_text("[kafka\n")
+    said = pointsman("up")
+    assert said.code == 1
+    assert "error: pointsman.toml is not TOML" in said.err
+
+
+def test_an_unknown_column_type(pointsman: Command, tmp_path: Path) -> None:
+    (tmp_path / "pointsman.toml").write_text('[sources.users.columns]\nuserId = "string"\nage = "integer"\n')
+    said = pointsman("up")
+    assert said.code == 1
+    assert "sources.users.columns.age: must be 'string', 'long', 'double' or 'boolean'" in said.err
+
+
+def test_the_disk_is_full(pointsman: Command) -> None:
+    said = pointsman("init", "--force", "/dev/full")
+    assert said.code == 1
+    assert "error: /dev/full cannot be written: No space left on device" in said.err
+
+
+def test_home_cannot_be_written(pointsman: Command, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for verb in (["broker"], ["up"], ["demo", "--folder", "file/demo"]):
+        said = pointsman(*verb, POINTSMAN_HOME="file/home")
+        assert said.code == 1
+        assert "cannot be written: Not a directory" in said.err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["up", "--only", "pipelines"], "'pipelines' is none of broker, pipeline, tables, web"),
+        (["swich"], "No such command 'swich'"),
+        (["switch"], "name a topic or a join"),
+    ],
+)
+def test_what_cannot_be_meant_is_exit_code_2(pointsman: Command, words: list[str], told: str) -> None:
+    said = pointsman(*words)
+    assert (said.code, said.out) == (2, "")
+    assert told in said.err
+
+
+@pytest.mark.broker
+def test_a_topic_that_is_missing(pointsman: Command, live_settings: Settings) -> None:
+    admin = TopicAdmin(live_settings)
+    topic = live_settings.sources["users"].topic
+    admin.ensure([TopicPlan(topic)])
+    said = pointsman("doctor", **environment(live_settings, users=topic[:-1]))
+    assert said.code == 1
+    assert f"topic '{topic[:-1]}' does not exist, or may not be seen by us; did you mean '{topic}'?" in said.out
+    assert "next: create it, grant DESCRIBE and READ on it, or set sources.users.topic" in said.out
+
+
+@pytest.mark.broker
+def test_a_catalog_from_another_version(pointsman: Command, live_settings: Settings) -> None:
+    TopicAdmin(live_settings).ensure(fixed_topics(live_settings))
+    producer = clients.producer(live_settings.kafka)
+    producer.produce(live_settings.names.catalog, json.dumps({"format": 99}), KEY)
+    assert producer.flush(10) == 0
+    said = pointsman("plan", "--join", "inner", **environment(live_settings))
+    assert said.code == 1
+    assert "99" in said.err
+    assert "next: " in said.err
+
+
+def environment(settings: Settings, users: str = "") -> dict[str, str]:
+    return {
+        "POINTSMAN_KAFKA__BOOTSTRAP_SERVERS": settings.kafka.bootstrap_servers,
+        "POINTSMAN_TOPICS__PREFIX": settings.topics.prefix,
+        "POINTSMAN_SOURCES__USERS__TOPIC": users or settings.sources["users"].topic,
+        "POINTSMAN_SOURCES__ACCOUNTS__TOPIC": settings.sources["accounts"].topic,
+    }
