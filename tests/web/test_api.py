@@ -14,6 +14,7 @@ import pytest
 from pointsman.broker.tail import Tail
 from pointsman.domain.catalog import Catalog
 from pointsman.domain.generation import Generation, State
+from pointsman.domain.journal import Code
 from tests.web.conftest import BEARER, KEY, Stage
 
 pytestmark = pytest.mark.broker
@@ -173,12 +174,39 @@ def test_metrics_tell_state_lag_and_counts(stage: Stage) -> None:
     text = stage.client.get("/metrics").text
     for line in (
         'pointsman_state{state="SERVING"} 1.0',
-        "pointsman_lag_records 42.0",
+        "pointsman_source_lag_records 42.0",
         "pointsman_tables_servers 1.0",
         'pointsman_generations{state="LIVE"} 1.0',
+        'pointsman_generation_info{generation="1",join="left",state="LIVE",topics="',
         'pointsman_records_total{generation="1",kind="read",source="users",topic="u"} 18.0',
     ):
         assert line in text
+
+
+def test_metrics_count_verdicts_switches_and_dead_letters_once_each(stage: Stage) -> None:
+    names = stage.settings.names
+    for verdict in ("applied", "refused", "refused"):
+        stage.write(names.verdicts, {"verdict": verdict}, "0-1")
+    for code, at in ((Code.BUILDING, 10.0), (Code.READY, 13.0), (Code.PUBLISHED, 13.5)):
+        stage.write(names.journal, {"code": code.value, "generation": 1, "ts": at, "level": "INFO", "msg": ""})
+    stage.write(names.journal, b"not ours")
+    for reason in ("not-json", "not-json", "wrong-type"):
+        stage.write(names.dead_letters, {"reason": reason}, "u-0-1")
+    deadline = time.monotonic() + 15
+    expected = (
+        'pointsman_control_messages_total{verdict="applied"} 1.0',
+        'pointsman_control_messages_total{verdict="refused"} 2.0',
+        'pointsman_control_messages_total{verdict="failed"} 0.0',
+        'pointsman_switches_total{result="published"} 1.0',
+        'pointsman_switch_phase_seconds_bucket{le="2.0",phase="build"} 0.0',
+        'pointsman_switch_phase_seconds_bucket{le="5.0",phase="build"} 1.0',
+        'pointsman_switch_phase_seconds_sum{phase="whole"} 3.5',
+        'pointsman_dead_letters_total{reason="not-json"} 2.0',
+        'pointsman_dead_letters_total{reason="wrong-type"} 1.0',
+    )
+    while missing := [line for line in expected if line not in stage.client.get("/metrics").text]:
+        assert time.monotonic() < deadline, missing
+        time.sleep(0.05)
 
 
 def test_records_of_other_programs_on_our_topics_are_passed_over(stage: Stage) -> None:

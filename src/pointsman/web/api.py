@@ -20,6 +20,7 @@ from pointsman.web.mirror import Mirror
 from pointsman.web.planning import Planner
 from pointsman.web.security import key_matches
 from pointsman.web.sending import Sender
+from pointsman.web.tallies import Tallies
 
 MOST_BYTES = 64 * 1024
 FRESH_SECONDS = 10.0
@@ -28,11 +29,18 @@ MOST_VERDICTS = 100
 
 class Api:
     def __init__(
-        self, mirror: Mirror, planner: Planner, sender: Sender, operator_key: str, wait_seconds: float
+        self,
+        mirror: Mirror,
+        tallies: Tallies,
+        planner: Planner,
+        sender: Sender,
+        *,
+        operator_key: str,
+        wait_seconds: float,
     ) -> None:
         self._mirror, self._planner, self._sender = mirror, planner, sender
         self._key, self._wait = operator_key, wait_seconds
-        self._metrics = Metrics(mirror)
+        self._metrics = Metrics(mirror, tallies)
 
     def routes(self) -> list[Route]:
         return [

@@ -22,6 +22,7 @@ from pointsman.web.page import FOLDER, Page, PageFiles
 from pointsman.web.planning import Planner
 from pointsman.web.security import Guard
 from pointsman.web.sending import Sender
+from pointsman.web.tallies import Tallies
 
 log = logging.getLogger(__name__)
 KEY_BYTES = 24
@@ -41,15 +42,18 @@ class WebServer:
 
     def app(self) -> Starlette:
         web = self.settings.web
-        mirror, sender = Mirror(self.settings), Sender(self.settings)
-        api = Api(mirror, Planner(self.settings), sender, self.key, web.control_wait_seconds)
+        mirror, tallies, sender = Mirror(self.settings), Tallies(self.settings), Sender(self.settings)
+        planner, wait = Planner(self.settings), web.control_wait_seconds
+        api = Api(mirror, tallies, planner, sender, operator_key=self.key, wait_seconds=wait)
         page = Page(self.tables_url, web.embed_in)
 
         @asynccontextmanager
         async def lifespan(_app: Starlette) -> AsyncIterator[None]:
             mirror.start()
+            tallies.start()
             yield
             mirror.stop()
+            tallies.stop()
             sender.close()
 
         return Starlette(
