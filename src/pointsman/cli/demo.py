@@ -106,13 +106,19 @@ class Story:
         self.say_address()
 
     def look(self) -> None:
-        """Tells of the first ticking row, once."""
+        """Tells of the first ticking row, and then what to try; once."""
         from pointsman.cli.terminal import Mark
 
-        if self._looking is None or self._looking.ready is None:
+        if self._looking is None:
             return
-        seconds = time.monotonic() - self._begun
-        self._terminal.line(Mark.DONE, f"first ticking row {seconds:.0f} s after the start; {self._looking.ready} now")
+        seen, ended = self._looking.ready, self._looking.exit_code() is not None
+        if seen is not None:
+            seconds = time.monotonic() - self._begun
+            self._terminal.line(Mark.DONE, f"first ticking row {seconds:.0f} s after the start; {seen} now")
+        elif ended:
+            self._terminal.line(Mark.WARN, f"the tables could not be looked at: {self._looking.last_words()}")
+        else:
+            return
         self.end()
         self.say_what_to_try()
 
