@@ -111,7 +111,8 @@ class Story:
 
         if self._looking is None:
             return
-        seen, ended = self._looking.ready, self._looking.exit_code() is not None
+        ended = self._looking.exit_code() is not None
+        seen = self._looking.ready
         if seen is not None:
             seconds = time.monotonic() - self._begun
             self._terminal.line(Mark.DONE, f"first ticking row {seconds:.0f} s after the start; {seen} now")

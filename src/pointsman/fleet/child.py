@@ -20,6 +20,7 @@ from pointsman.broker.embedded import dying_with_us
 
 MOST_LOG_BYTES = 20_000_000  # a larger log is put aside at the next start, in place of the one before
 READY = "ready"
+HEAR_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -64,10 +65,11 @@ class Child:
         return said.removeprefix(READY).lstrip(": ") if said else None
 
     def exit_code(self) -> int | None:
-        """None while it runs. Once it has ended, what it left running has ended too."""
+        """None while it runs. Once it has ended, what it left running has ended too, and all it said has been heard."""
         code = self._process.poll()
         if code is not None:
             self._end_group()
+            self._reader.join(HEAR_SECONDS)
         return code
 
     def ask(self) -> None:
