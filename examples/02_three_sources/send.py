@@ -22,7 +22,8 @@ ROWS = {
 
 
 def main() -> None:
-    for made in AdminClient(BROKER).create_topics([NewTopic(topic, 2) for topic in ROWS]).values():
+    admin = AdminClient(BROKER)
+    for made in admin.create_topics([NewTopic(topic, 2) for topic in ROWS]).values():
         try:
             made.result()
         except KafkaException as error:
