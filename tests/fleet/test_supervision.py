@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pointsman.domain.errors import FleetError, TakenOver
+from pointsman.domain.errors import FleetError, ShutOut
 from pointsman.fleet.child import Role
 from pointsman.fleet.supervision import LONGEST_PAUSE, STEADY_SECONDS, Died, Event, Fleet, Ready, Starting, Stopped
 
@@ -145,7 +145,7 @@ def test_one_that_another_has_taken_the_place_of_does_not_fight_back(stage: Stag
     script += "print('error: another orchestrator has taken over', file=sys.stderr); sys.exit(4)"
     stage.until_ready(role("pipeline", script))
     go.touch()
-    with pytest.raises(TakenOver, match="another orchestrator has taken over"):
+    with pytest.raises(ShutOut, match="another orchestrator has taken over"):
         stage.until(lambda: False)
 
 

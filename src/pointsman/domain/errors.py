@@ -13,7 +13,7 @@
     ├── TablesError           the tables server cannot start or answer
     ├── NotInTime             what was waited for has not come; it may still
     └── FleetError            a process that `pointsman up` runs did not start
-        └── TakenOver         another one has taken its place
+        └── ShutOut           it is not let in: another has taken its place, or the broker forbids it
 
 The command line prints `str(error)` and `next_step` and ends with `exit_code`; a traceback only with --debug.
 """
@@ -73,5 +73,5 @@ class NotInTime(PointsmanError):
 class FleetError(PointsmanError): ...
 
 
-class TakenOver(FleetError):
+class ShutOut(FleetError):
     exit_code = NOT_ALLOWED

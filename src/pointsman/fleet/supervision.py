@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from pathlib import Path
 
-from pointsman.domain.errors import NOT_ALLOWED, FleetError, TakenOver
+from pointsman.domain.errors import NOT_ALLOWED, FleetError, ShutOut
 from pointsman.fleet.child import Child, Role
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
@@ -158,9 +158,9 @@ class Fleet:
         first = place.attempt == 1 and place.phase is Phase.STARTING
         place.child = None
         next_one = next_step(words) or f"read {child.log}"
-        if code == NOT_ALLOWED:  # starting it again would be a fight with the one that took its place
+        if code == NOT_ALLOWED:  # starting it again would be a fight with whoever shut it out
             place.phase = Phase.ENDED
-            raise TakenOver(f"the {name} was shut out: {told(words)}", next_one)
+            raise ShutOut(f"the {name} was shut out: {told(words)}", next_one)
         if first:
             place.phase = Phase.ENDED
             raise FleetError(f"the {name} did not start (exit code {code}): {told(words)}", next_one)
