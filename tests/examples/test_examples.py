@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from pointsman.broker.newest import newest_catalog
 from pointsman.broker.tail import Tail
 from pointsman.broker.topics import TopicAdmin
 from pointsman.settings import Settings, load
@@ -60,13 +61,21 @@ class Example:
             )
         try:
             deadline = time.monotonic() + 120
-            while '"state": "SERVING"' not in self.run("-m", "pointsman", "status", "--json").stdout:
+            while not self._is_live():
                 assert process.poll() is None, (self.home / "pipeline.log").read_text()
-                assert time.monotonic() < deadline
+                assert time.monotonic() < deadline, (self.home / "pipeline.log").read_text()
+                time.sleep(0.2)
             yield
         finally:
             process.terminate()
             process.wait(30)
+
+    def _is_live(self) -> bool:
+        admin = TopicAdmin(self.settings)
+        if self.settings.names.catalog not in admin.existing():
+            return False
+        catalog = newest_catalog(self.settings, admin)
+        return catalog is not None and catalog.live is not None
 
     def joined(self, generation: int) -> dict[str, dict[str, Any]]:
         """The rows of a generation's changelog: key → columns."""
