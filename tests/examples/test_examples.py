@@ -60,7 +60,7 @@ class Example:
                 stderr=log,
             )
         try:
-            deadline = time.monotonic() + 120
+            deadline = time.monotonic() + 180
             while not self._is_live():
                 assert process.poll() is None, (self.home / "pipeline.log").read_text()
                 assert time.monotonic() < deadline, (self.home / "pipeline.log").read_text()
