@@ -16,7 +16,6 @@ from pointsman.domain.status import Health
 from pointsman.domain.verdict import Outcome
 from pointsman.fleet.launch import Launch
 from pointsman.fleet.supervision import Died, Event, Fleet, Ready, Starting, Stopped
-from pointsman.settings import Settings
 from pointsman.web.mirror import Mirror
 
 TEND_SECONDS = 0.1
@@ -43,7 +42,7 @@ class Running:
         self._terminal, self._on_ready, self._on_tick = terminal, on_ready, on_tick
         self._logs = launch.settings.home / "logs"
         self._fleet = Fleet(launch.roles, self._logs, self._tell)
-        self._news = News(launch.reached, terminal)
+        self._news = News(Mirror(launch.reached), terminal)
         self._asked = threading.Event()
         self._begun = time.monotonic()
         self._under_way: set[str] = set()
@@ -106,9 +105,8 @@ class Running:
 class News:
     """What the pipeline reports, as lines: what is live, what a control message came to, what went wrong."""
 
-    def __init__(self, settings: Settings, terminal: Terminal, clock: Callable[[], float] = time.time) -> None:
-        self._mirror = Mirror(settings)
-        self._terminal, self._clock = terminal, clock
+    def __init__(self, mirror: Mirror, terminal: Terminal, clock: Callable[[], float] = time.time) -> None:
+        self._mirror, self._terminal, self._clock = mirror, terminal, clock
         self._since = 0.0
         self._told: set[tuple[int, int]] = set()
         self._state = ""
@@ -117,27 +115,23 @@ class News:
         self._since = self._clock()
         self._mirror.start()
 
-    @property
-    def serving(self) -> bool:
-        return self._state in (Health.SERVING.value, Health.SWITCHING.value)
-
     def tell(self) -> None:
         status = self._mirror.status
         if status is not None and float(status["at"]) >= self._since:
             self._tell_status(status)
-        for verdict in reversed(self._mirror.verdicts):
-            place = (int(verdict.get("partition", 0)), int(verdict.get("offset", 0)))
-            if float(verdict.get("ts", 0)) >= self._since and place not in self._told:
-                self._told.add(place)
+        fresh = {_place(v): v for v in reversed(self._mirror.verdicts) if float(v.get("ts", 0)) >= self._since}
+        for place, verdict in fresh.items():
+            if place not in self._told:
                 good = verdict.get("verdict") in GOOD
                 said = f"control message {verdict.get('verdict')}: {verdict.get('reason')}"
                 self._terminal.line(Mark.DONE if good else Mark.WARN, said)
+        self._told = set(fresh)  # the mirror forgets old ones, and so do we
 
     def _tell_status(self, status: Mapping[str, Any]) -> None:
         state, progress = str(status.get("state")), str(status.get("progress") or "")
         if state in (Health.STARTING.value, Health.SWITCHING.value):
             self._terminal.busy(f"building: {progress}" if progress else "building a generation")
-        elif self._state != state or state == Health.SERVING.value:
+        else:
             self._terminal.busy("")
         if state == self._state:
             return
@@ -148,11 +142,20 @@ class News:
                 said = f"generation {status.get('generation')} is live: {topics}, joined {status.get('joinType')}"
                 self._terminal.line(Mark.DONE, said)
             case Health.FAILED.value:
-                self._terminal.line(Mark.BAD, f"nothing is live: {status.get('lastError')}")
+                self._terminal.line(Mark.BAD, f"nothing is live{_reason(status)}")
             case Health.DEGRADED.value:
-                self._terminal.line(Mark.WARN, f"what is live is behind: {status.get('lastError')}")
+                self._terminal.line(Mark.WARN, f"what is live is stopped or behind{_reason(status)}")
             case _:
                 pass
+
+
+def _place(verdict: Mapping[str, Any]) -> tuple[int, int]:
+    """Of the control message that it answers."""
+    return int(verdict.get("partition", 0)), int(verdict.get("offset", 0))
+
+
+def _reason(status: Mapping[str, Any]) -> str:
+    return f": {status['lastError']}" if status.get("lastError") else ""
 
 
 def _aside(says: str) -> str:
