@@ -37,7 +37,7 @@ def run() -> None:
         typer.echo(line, err=not line.startswith("ready"))
 
     if until_asked(
-        lambda: run_pipeline(loaded, asked, said), asked, lambda seconds: clients.answers(loaded.kafka, seconds)
+        lambda: run_pipeline(loaded, asked, said), asked, lambda seconds: clients.answers(loaded.own_cluster, seconds)
     ):
         typer.echo("stopped; the next start goes on from here", err=True)
         return
