@@ -1,6 +1,7 @@
 """`python -m supply_chain.audit SBOM`: known vulnerabilities of everything in a bill of materials.
 
-Asks the service whose address the variable OSV_API holds, in OSV's protocol: the public one, or a company's mirror. Exit code 1 if something is known, 2 if nobody could be asked.
+Asks the service whose address the variable OSV_API holds, in OSV's protocol: the public one, or a company's mirror.
+Exit code 1 if something is known, 2 if nobody could be asked.
 """
 
 from __future__ import annotations
