@@ -78,7 +78,8 @@ class SecuredBroker:
             )
             for op in operations
         ]
-        for future in self.admin().create_acls(rules).values():
+        admin = self.admin()  # kept until it has been answered
+        for future in admin.create_acls(rules).values():
             future.result(20)
 
 
@@ -114,9 +115,9 @@ def secured_broker(folder: Path) -> Iterator[SecuredBroker]:
             "listener.name.oauth.oauthbearer.sasl.server.callback.handler.class": (
                 f"{LOGIN}.oauthbearer.OAuthBearerValidatorCallbackHandler"
             ),
-            "listener.name.oauth.sasl.oauthbearer.jwks.endpoint.url": provider.jwks,
-            "listener.name.oauth.sasl.oauthbearer.expected.audience": AUDIENCE,
-            "listener.name.oauth.sasl.oauthbearer.expected.issuer": provider.issuer,
+            "sasl.oauthbearer.jwks.endpoint.url": provider.jwks,
+            "sasl.oauthbearer.expected.audience": AUDIENCE,
+            "sasl.oauthbearer.expected.issuer": provider.issuer,
         } | {f"listener.name.{name.lower()}.sasl.enabled.mechanisms": kinds for name, kinds in SASL.items()}
         system = {ALLOWED_URLS: provider.jwks}
         with EmbeddedBroker(folder / "data", superuser, properties=properties, system=system) as running:

@@ -76,6 +76,7 @@ def test_a_certificate_of_ours_that_is_missing(secured: SecuredBroker, unique: U
 def test_no_tls_where_it_is_spoken(secured: SecuredBroker, unique: Unique, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(topics, "TIMEOUT", 4.0)
     error = refusal(settings_for({"bootstrap_servers": secured.addresses["PLAIN"]}, unique))
+    assert "TLS is spoken there" in str(error)
     assert "kafka.security_protocol" in error.next_step
 
 

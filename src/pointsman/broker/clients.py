@@ -10,7 +10,7 @@ from typing import Any
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from pointsman.broker.refusals import LASTING, refusal
+from pointsman.broker.refusals import lasts, refusal
 from pointsman.broker.security import librdkafka
 from pointsman.domain.errors import BrokerError
 from pointsman.settings import Connection
@@ -21,14 +21,14 @@ GROUP = "reader"
 
 
 class Complaints:
-    """What a client says of its connections; `lasting` is the last of it that waiting does not mend."""
+    """What a client says of its connections: the last of it that waiting does not mend."""
 
     def __init__(self) -> None:
-        self.lasting: KafkaError | None = None
+        self.said: KafkaError | None = None
 
     def __call__(self, problem: KafkaError) -> None:
-        if problem.code() in LASTING:
-            self.lasting = problem
+        if lasts(problem):
+            self.said = problem
 
 
 def client_config(kafka: Connection, **more: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, ClusterMetadata, NewTopic, OffsetSpec
 
-from pointsman.broker import clients
+from pointsman.broker import clients, tls
 from pointsman.broker.refusals import refusal
 from pointsman.domain.errors import BrokerError
 from pointsman.settings import Connection
@@ -70,7 +70,7 @@ class Cluster:
                     found[where.topic][where.partition] = future.result(seconds).offset
                 except (KafkaException, TimeoutError) as error:
                     problem, complete = _of(error), False
-                    if problem is None or problem.code() not in PASSING or time.monotonic() > deadline:
+                    if _code(problem) not in PASSING or time.monotonic() > deadline:
                         what = f"offsets of topic '{where.topic}' could not be read"
                         raise self._refusal(what, problem, "DESCRIBE", where.topic) from error
             if complete:
@@ -80,7 +80,7 @@ class Cluster:
     def _metadata(self, what: str, seconds: float, topic: str | None = None) -> ClusterMetadata:
         """In turns: a password that is refused is refused the next time, too, and need not be waited for."""
         self._admin.poll(0)  # hands over the client's complaints
-        self._complaints.lasting = None
+        self._complaints.said = None
         began = time.monotonic()
         deadline = began + seconds
         turn = LOOK_SECONDS
@@ -91,9 +91,11 @@ class Cluster:
                 turn *= 2  # a large cluster may need longer for its answer
                 problem = _of(error)
                 self._admin.poll(0)
-                refused = self._complaints.lasting is not None and time.monotonic() > began + SURE_SECONDS
-                if refused or time.monotonic() > deadline or (problem is not None and problem.code() not in AWAY):
-                    raise self._refusal(what, problem, "DESCRIBE", topic or "") from error
+                sure = time.monotonic() > min(deadline, began + SURE_SECONDS)
+                wrong = tls.problem(self.kafka) if sure else ""
+                hopeless = wrong or (sure and self._complaints.said) or _code(problem) not in AWAY
+                if hopeless or time.monotonic() > deadline:
+                    raise self._refusal(what, problem, "DESCRIBE", topic or "", wrong) from error
 
     def _each(self, futures: Mapping[str, Any], done: str, operation: str, fine: int) -> None:
         for name, future in futures.items():
@@ -101,15 +103,21 @@ class Cluster:
                 future.result(WAIT_SECONDS)
             except (KafkaException, TimeoutError) as error:
                 problem = _of(error)
-                if problem is None or problem.code() != fine:
+                if _code(problem) != fine:
                     what = f"topic '{name}' could not be {done}"
                     raise self._refusal(what, problem, operation, name) from error
 
-    def _refusal(self, what: str, problem: KafkaError | None, operation: str, topic: str) -> BrokerError:
-        said = self._complaints.lasting
-        return refusal(what, problem, self.kafka, operation=operation, on=topic, complaint=said)
+    def _refusal(
+        self, what: str, problem: KafkaError | None, operation: str, topic: str, wrong_tls: str = ""
+    ) -> BrokerError:
+        said = self._complaints.said
+        return refusal(what, problem, self.kafka, operation=operation, on=topic, complaint=said, tls=wrong_tls)
 
 
 def _of(error: Exception) -> KafkaError | None:
     """None for a time-out of ours."""
     return error.args[0] if isinstance(error, KafkaException) else None
+
+
+def _code(problem: KafkaError | None) -> int | None:
+    return None if problem is None else problem.code()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from confluent_kafka import KafkaError
 
 from pointsman.broker.security import principal
+from pointsman.broker.tls import SPOKEN
 from pointsman.domain.errors import BrokerError
 from pointsman.settings import Connection, Mechanism
 
@@ -15,10 +16,15 @@ DENIED = {
     KafkaError.CLUSTER_AUTHORIZATION_FAILED: "cluster",
 }
 LOGIN_CODES = {KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED}
-# What a client says of its connections and what waiting does not mend. (It goes on trying all the same.)
 LASTING = LOGIN_CODES | {KafkaError._SSL}
+# librdkafka's words for what has no code of its own.
+NO_TOKEN = ("Failed to acquire SASL OAUTHBEARER token", "there is no token available")
 ANSWERS = "check that the broker answers there (kafka.bootstrap_servers) and what it permits us"
 
+NOT_TRUSTED = (
+    "the broker's certificate is not signed by an authority that we trust",
+    "set kafka.ssl.ca_file to the PEM file of the authority that signed it",
+)
 # What TLS libraries say of a certificate → (what is wrong, what to do).
 CERTIFICATES = {
     "expired": (
@@ -30,15 +36,26 @@ CERTIFICATES = {
         "the broker's certificate is for another host name",
         "use the name in the certificate in kafka.bootstrap_servers",
     ),
-    "verify failed": (
-        "the broker's certificate is not signed by an authority that we trust",
-        "set kafka.ssl.ca_file to the PEM file of the authority that signed it",
+    "issuer certificate": NOT_TRUSTED,
+    "self-signed": NOT_TRUSTED,
+    "verify failed": NOT_TRUSTED,
+    SPOKEN.lower(): (
+        "TLS is spoken there, and kafka.security_protocol says that it is not",
+        "set kafka.security_protocol to SASL_SSL, or SSL",
     ),
     "certificate required": (
         "the broker asks for a certificate of ours",
         "set kafka.ssl.cert_file and kafka.ssl.key_file",
     ),
 }
+
+
+def lasts(problem: KafkaError) -> bool:
+    """Whether what a client says of its connections will be the same the next time.
+
+    What a broker breaks off while it starts or stops will not.
+    """
+    return problem.code() in LASTING and "disconnected" not in problem.str().lower()
 
 
 def refusal(
@@ -49,23 +66,24 @@ def refusal(
     operation: str = "",
     on: str = "",
     complaint: KafkaError | None = None,
+    tls: str = "",
 ) -> BrokerError:
     """`what` failed with `error` (None: no answer in time). `operation` and `on` are in the words of ACLs.
 
-    `complaint` is what the client said of its connections meanwhile: it tells more than that nothing came.
+    `complaint` is what the client said of its connections meanwhile, and `tls` what is wrong with TLS: both tell more
+    than that nothing came.
     """
     servers = kafka.bootstrap_servers
     if error is not None and error.code() in DENIED:
         return _denied(what, DENIED[error.code()], kafka, operation, on)
+    if tls:
+        return _tls_failed(what, tls, kafka)
     for one in (error, complaint):
         if one is not None and one.code() in LOGIN_CODES:
             return _login_refused(what, one, kafka)
         if one is not None and one.code() == KafkaError._SSL:
-            return _tls_failed(what, one, kafka)
-    why = error.str() if error is not None else "no answer in time"
-    if kafka.security_protocol.has_tls or "security.protocol" not in why:
-        return BrokerError(f"{what} on {servers}: {why}", ANSWERS)
-    return BrokerError(f"{what} on {servers}: {why}", "set kafka.security_protocol to what the broker speaks there")
+            return _tls_failed(what, one.str(), kafka)
+    return BrokerError(f"{what} on {servers}: {error.str() if error is not None else 'no answer in time'}", ANSWERS)
 
 
 def _denied(what: str, kind: str, kafka: Connection, operation: str, on: str) -> BrokerError:
@@ -84,7 +102,7 @@ def _login_refused(what: str, error: KafkaError, kafka: Connection) -> BrokerErr
             f"{what}: {servers} does not accept the password of '{kafka.sasl.user}' by {kind} ({words})",
             "check kafka.sasl.user, kafka.sasl.mechanism, and where the password comes from",
         )
-    if "token" in words.lower() and "broker" not in words.lower():
+    if any(sign in words for sign in NO_TOKEN):
         return BrokerError(
             f"{what}: {kafka.oidc.token_endpoint} gives client '{kafka.oidc.client_id}' no token ({words})",
             "check kafka.oidc.token_endpoint, client_id and scope, and where the client secret comes from",
@@ -95,8 +113,7 @@ def _login_refused(what: str, error: KafkaError, kafka: Connection) -> BrokerErr
     )
 
 
-def _tls_failed(what: str, error: KafkaError, kafka: Connection) -> BrokerError:
-    words = error.str()
+def _tls_failed(what: str, words: str, kafka: Connection) -> BrokerError:
     for sign, (wrong, next_step) in CERTIFICATES.items():
         if sign in words.lower():
             return BrokerError(f"{what}: {wrong} ({kafka.bootstrap_servers}: {words})", next_step)
