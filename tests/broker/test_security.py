@@ -106,6 +106,7 @@ class TestJava:
             "sasl.mechanism": "OAUTHBEARER",
             "sasl.oauthbearer.token.endpoint.url": "https://idp/token",
             "sasl.login.callback.handler.class": f"{LOGIN}.oauthbearer.OAuthBearerLoginCallbackHandler",
+            "sasl.oauthbearer.jwt.validator.class": f"{LOGIN}.oauthbearer.ClientJwtValidator",
         }
         assert found.secret["sasl.jaas.config"] == (
             f'{LOGIN}.oauthbearer.OAuthBearerLoginModule required clientId="me" clientSecret="cs" scope="a b" '

@@ -85,7 +85,7 @@ def test_rows_are_joined_switched_and_shown_and_no_secret_is_anywhere(
         assert line.switch("--join", "inner")["verdict"] == "applied"
         second = live(line, 2)
         becomes(lambda: shown(final, second), expected(line, second), 60)
-        assert [json.loads(row["raw"]).get("joinType") for row in rows(control)] == ["inner", None]
+        becomes(lambda: [json.loads(row["raw"]).get("joinType") for row in rows(control)], ["inner", None])
 
         places = ("POINTSMAN_KAFKA__INTERNAL__SASL__PASSWORD", "POINTSMAN_KAFKA__INTERNAL__OIDC__CLIENT_SECRET")
         wrong = line.command("status", **dict.fromkeys(places, WRONG))

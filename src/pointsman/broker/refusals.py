@@ -25,6 +25,10 @@ NOT_TRUSTED = (
     "the broker's certificate is not signed by an authority that we trust",
     "set kafka.ssl.ca_file to the PEM file of the authority that signed it",
 )
+OURS_MISSING = (
+    "the broker asks for a certificate of ours, or does not accept it",
+    "set kafka.ssl.cert_file and kafka.ssl.key_file to one that the broker trusts",
+)
 # What TLS libraries say of a certificate → (what is wrong, what to do).
 CERTIFICATES = {
     "expired": (
@@ -43,10 +47,8 @@ CERTIFICATES = {
         "TLS is spoken there, and kafka.security_protocol says that it is not",
         "set kafka.security_protocol to SASL_SSL, or SSL",
     ),
-    "certificate required": (
-        "the broker asks for a certificate of ours",
-        "set kafka.ssl.cert_file and kafka.ssl.key_file",
-    ),
+    "certificate required": OURS_MISSING,
+    "bad certificate": OURS_MISSING,
 }
 
 

@@ -87,6 +87,8 @@ def java(kafka: Connection) -> JavaProperties:
             plain |= {
                 "sasl.oauthbearer.token.endpoint.url": kafka.oidc.token_endpoint,
                 "sasl.login.callback.handler.class": f"{LOGIN}.oauthbearer.OAuthBearerLoginCallbackHandler",
+                # From 4.1 on, the default is one for brokers, too, and needs a library that only they have.
+                "sasl.oauthbearer.jwt.validator.class": f"{LOGIN}.oauthbearer.ClientJwtValidator",
             }
         secret["sasl.jaas.config"] = _jaas(kafka)
     more = dict(kafka.properties)
