@@ -84,6 +84,7 @@ def test_a_value_that_is_more_than_text_does_not_pass(value: str) -> None:
     assert refused("client.rack", value)
 
 
+@pytest.mark.broker
 def test_no_property_of_kafka_s_own_clients_that_is_a_class_or_a_password_passes(tmp_path: Path) -> None:
     """Asked of the client itself: a version that adds such a property fails here."""
     source = tmp_path / "ListAll.java"
