@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo setup page chromium check test test-fast test-page bench bench-peers bench-switch lock clean
+.PHONY: help demo setup page chromium check test test-fast test-page bench bench-peers bench-switch sbom audit lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -75,6 +75,12 @@ bench-peers: setup build/bench-peers/.installed ## the same, with Flink SQL amon
 
 bench-switch: setup ## measure how long a switch takes, beside native Deephaven (about ten minutes; BENCH=--quick to try)
 	$(BIN)/python -m benchmarks.switch $(BENCH)
+
+sbom: setup ## write build/sbom.json: every package, page library and jar, in CycloneDX
+	$(BIN)/python -m supply_chain.sbom build/sbom.json
+
+audit: sbom ## ask for known vulnerabilities of all of them (OSV_API names the service that is asked)
+	$(BIN)/python -m supply_chain.audit build/sbom.json
 
 lock: ## pin the newest versions that pyproject.toml allows into requirements.lock
 	$(BIN)/python -m pip install --quiet uv

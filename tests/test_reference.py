@@ -18,6 +18,7 @@ from pointsman.broker.topics import fixed_topics, generation_topics
 from pointsman.domain.generation import Generation, State
 from pointsman.domain.spec import Column, ColumnType, JoinType, Source
 from pointsman.settings import Settings, SourceSettings
+from pointsman.settings.secrets import group
 from tests.pipeline.oracle import Record, judge
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
@@ -59,6 +60,8 @@ class TestSettings:
             kind = field.annotation
             if name == "sources":
                 yield from self.fields(SourceSettings, "sources.<name>.")
+            elif name in ("control", "internal") and above == "kafka.":
+                yield f"{above}{name}", field
             elif isinstance(kind, type) and issubclass(kind, BaseModel):
                 yield from self.fields(kind, f"{above}{name}.")
             else:
@@ -73,6 +76,8 @@ class TestSettings:
         kind = field.annotation
         if isinstance(kind, type) and issubclass(kind, Enum):
             return ", ".join(str(member.value) for member in kind)
+        if group(kind):
+            return "as kafka itself"
         if choices := get_args(kind):
             return "table" if kind is not None and "dict" in str(kind) else ", ".join(map(str, choices))
         bounds = []
@@ -89,7 +94,7 @@ class TestSettings:
     def default(self, field: FieldInfo) -> str:
         value = field.get_default(call_default_factory=True) if not field.is_required() else None
         value = value.get_secret_value() if isinstance(value, SecretStr) else value
-        if field.is_required() or value in ("", {}):
+        if field.is_required() or value in ("", {}, None):
             return "none"
         return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 

@@ -212,7 +212,7 @@ WRONG = [
     ({"TABLES__CONSOLE": "maybe"}, "tables.console", "the variable POINTSMAN_TABLES__CONSOLE", "true or false"),
     ({"TABLES__HEAP": "lots"}, "tables.heap", "the variable POINTSMAN_TABLES__HEAP", "such as 512m or 2g"),
     ({"toml": "[cutover]\nlinger_seconds = -1"}, "cutover.linger_seconds", FILE, "greater than or equal to 0"),
-    ({"toml": "[tables]\nkey = 5"}, "tables.key", FILE, "must be a text"),
+    ({"flags": {"tables": {"key": 5}}}, "tables.key", "a command-line flag", "must be a text"),
     ({"JOIN__TYPE": "cross"}, "join.type", "the variable POINTSMAN_JOIN__TYPE", "'left', 'inner', 'natural', 'right'"),
     ({"JOIN__LEFT": "cards"}, "join.left", "the variable POINTSMAN_JOIN__LEFT", "there are users, accounts"),
     ({"JOIN__KEY": "id"}, "sources.users.columns", "the built-in defaults", "the join key 'id' (join.key)"),

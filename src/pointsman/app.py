@@ -24,7 +24,7 @@ ASSUMED_PARTITIONS = 2  # of all sources, where none of their topics is there ye
 
 def run_pipeline(settings: Settings, asked: threading.Event, said: Callable[[str], None]) -> None:
     """The orchestrator and Spark, until asked to stop. `said` gets one line per phase of the start."""
-    said(f"broker {settings.kafka.bootstrap_servers}: making sure of our own topics")
+    said(f"broker {settings.own_cluster.bootstrap_servers}: making sure of our own topics")
     admin = TopicAdmin(settings)
     admin.ensure(fixed_topics(settings))
     said("starting Spark")

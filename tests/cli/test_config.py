@@ -39,7 +39,7 @@ class TestShow:
 
     def test_secrets_are_masked_in_every_form(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("POINTSMAN_TABLES__KEY", "hunter2-viewer")
-        monkeypatch.setenv("POINTSMAN_SPARK__CONF__SPARK_SSL_KEYPASSWORD", "hunter2-spark")
+        monkeypatch.setenv("POINTSMAN_KAFKA__SASL__PASSWORD", "hunter2-kafka")
         for words in ([], ["--origin"], ["--json"], ["--origin", "--json"]):
             shown = pointsman("config", "show", *words)
             assert shown.exit_code == 0

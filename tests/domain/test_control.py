@@ -180,3 +180,10 @@ def test_no_object_makes_it_raise_and_no_accepted_topic_breaks_the_rules(fields:
     answer = read(json.dumps(fields).encode(), RULES)
     if isinstance(answer, Change):
         assert all(control.topic_problem(topic, RULES) is None for topic in answer.topics.values())
+
+
+def test_half_of_a_character_pair_is_answered_in_text_that_can_be_written() -> None:
+    assert "no UTF-8 text can hold" in refusal(requestId="\ud800")
+    assert "'?'" in refusal(usersTopic="\ud800")
+    answer = reading(**{"\ud800": 1})
+    assert answer.ignored == ("?",)

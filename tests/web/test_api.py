@@ -15,6 +15,7 @@ from pointsman.broker.tail import Tail
 from pointsman.domain.catalog import Catalog
 from pointsman.domain.generation import Generation, State
 from pointsman.domain.journal import Code
+from pointsman.web.security import FAILURE_SECONDS, MOST_FAILURES
 from tests.web.conftest import BEARER, KEY, Stage
 
 pytestmark = pytest.mark.broker
@@ -98,6 +99,15 @@ def test_without_the_operator_key_nothing_is_sent(stage: Stage) -> None:
                 assert answer.status_code == 401
                 assert KEY not in answer.text
     assert seen == []
+
+
+def test_after_too_many_wrong_keys_the_right_one_is_not_heard_either(stage: Stage) -> None:
+    for _ in range(MOST_FAILURES):
+        assert stage.client.post("/api/plan", json={}).status_code == 401
+        assert stage.client.post("/api/plan", json={}, headers={"Authorization": "Bearer no"}).status_code == 401
+    answer = stage.client.post("/api/plan", json={}, headers=BEARER)
+    assert answer.status_code == 429
+    assert 0 < int(answer.headers["Retry-After"]) <= FAILURE_SECONDS
 
 
 def test_control_answers_with_the_verdict(stage: Stage) -> None:

@@ -14,7 +14,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from pointsman.web.page import Page
-from pointsman.web.security import Guard, key_matches
+from pointsman.web.security import FAILURE_SECONDS, MOST_ADDRESSES, MOST_FAILURES, Failures, Guard, key_matches
 
 INDEX = '<html><head></head><body><pm-root ngCspNonce="__CSP_NONCE__"></pm-root></body></html>'
 
@@ -95,3 +95,35 @@ def test_only_a_single_grid_may_be_framed_and_only_by_those_named(client: TestCl
 )
 def test_a_key_matches_itself_and_nothing_else(header: str | None, key: str, same: bool) -> None:
     assert key_matches(header, key) is same
+
+
+class TestFailures:
+    def test_an_address_with_too_many_wrong_keys_waits_and_others_do_not(self) -> None:
+        now = 100.0
+        failures = Failures(lambda: now)
+        for _ in range(MOST_FAILURES):
+            assert failures.wait("a") == 0
+            failures.add("a")
+        assert failures.wait("a") == FAILURE_SECONDS
+        assert failures.wait("b") == 0
+        now += FAILURE_SECONDS - 1
+        assert failures.wait("a") == 1
+        now += 1
+        assert failures.wait("a") == 0
+
+    def test_a_wrong_key_now_and_then_is_held_against_nobody(self) -> None:
+        now = 0.0
+        failures = Failures(lambda: now)
+        for _ in range(10 * MOST_FAILURES):
+            failures.add("a")
+            now += FAILURE_SECONDS / MOST_FAILURES + 0.1
+            assert failures.wait("a") == 0
+
+    def test_what_is_remembered_is_bounded_and_the_newest_is_kept(self) -> None:
+        failures = Failures(lambda: 0.0)
+        for number in range(3 * MOST_ADDRESSES):
+            failures.add(str(number))
+            for _ in range(MOST_FAILURES):
+                failures.add("insistent")
+        assert len(failures._failed) <= MOST_ADDRESSES
+        assert failures.wait("insistent") == FAILURE_SECONDS

@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
+import functools
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from pointsman.settings import Kafka
+from pointsman.broker.refusals import lasts, refusal
+from pointsman.broker.security import librdkafka
+from pointsman.domain.errors import BrokerError
+from pointsman.settings import Connection
 
 log = logging.getLogger(__name__)
 ClientError = KafkaException  # for rooms that do not know Kafka's own names
+GROUP = "reader"
 
 
-def client_config(kafka: Kafka, **more: Any) -> dict[str, Any]:
+class Complaints:
+    """What a client says of its connections: the last of it that waiting does not mend."""
+
+    def __init__(self) -> None:
+        self.said: KafkaError | None = None
+
+    def __call__(self, problem: KafkaError) -> None:
+        if lasts(problem):
+            self.said = problem
+
+
+def client_config(kafka: Connection, **more: Any) -> dict[str, Any]:
     """librdkafka's properties for these settings."""
     return {
-        "bootstrap.servers": kafka.bootstrap_servers,
+        **librdkafka(kafka, _has_property),
         "allow.auto.create.topics": False,
         "logger": logging.getLogger("librdkafka"),
         "log_level": 2,
@@ -26,11 +42,11 @@ def client_config(kafka: Kafka, **more: Any) -> dict[str, Any]:
     }
 
 
-def admin(kafka: Kafka) -> AdminClient:
-    return AdminClient(client_config(kafka))
+def admin(kafka: Connection, complaints: Complaints | None = None) -> AdminClient:
+    return _made(AdminClient, kafka, {"error_cb": complaints} if complaints else {})
 
 
-def answers(kafka: Kafka, seconds: float) -> bool:
+def answers(kafka: Connection, seconds: float) -> bool:
     """Does the broker answer us within this time?"""
     try:
         admin(kafka).list_topics(timeout=seconds)
@@ -39,22 +55,22 @@ def answers(kafka: Kafka, seconds: float) -> bool:
     return True
 
 
-def producer(kafka: Kafka, **more: Any) -> Producer:
+def producer(kafka: Connection, **more: Any) -> Producer:
     """Keeps order and loses nothing that the broker answered for."""
-    return Producer(client_config(kafka, **{"enable.idempotence": True, "linger.ms": 5, **more}))
+    return _made(Producer, kafka, {"enable.idempotence": True, "linger.ms": 5, **more})
 
 
-def assigned_consumer(kafka: Kafka, start: list[TopicPartition], **more: Any) -> Consumer:
+def assigned_consumer(kafka: Connection, start: list[TopicPartition], **more: Any) -> Consumer:
     """A consumer of exactly these partitions; it joins no group and commits nothing."""
     config = {
-        "group.id": "pointsman-reader",
+        "group.id": f"{kafka.group_prefix}{GROUP}",
         "enable.auto.commit": False,
         "auto.offset.reset": "earliest",
         "enable.partition.eof": False,
         "fetch.wait.max.ms": 100,
         **more,
     }
-    consumer = Consumer(client_config(kafka, **config))
+    consumer = _made(Consumer, kafka, config)
     consumer.assign(start)
     return consumer
 
@@ -64,19 +80,49 @@ def beginning(topic: str) -> list[TopicPartition]:
     return [TopicPartition(topic, 0, OFFSET_BEGINNING)]
 
 
-def at_end(message: Message) -> bool:
-    """Does the client say that there is no more for now? It does so only with `enable.partition.eof`."""
+def at_end(message: Message, kafka: Connection) -> bool:
+    """Does the client say that there is no more for now? It does so only with `enable.partition.eof`.
+
+    Raises BrokerError for a topic that we may not read.
+    """
     problem = message.error()
+    if problem is not None and problem.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+        raise unreadable(message.topic(), problem, kafka)
     return problem is not None and bool(problem.code() == KafkaError._PARTITION_EOF)
 
 
 def messages(consumer: Consumer, timeout: float, batch: int = 1000) -> Iterator[Message]:
-    """One batch of good messages; a passing client error is logged and skipped, the next call goes on."""
+    """One batch of good messages; a passing client error is logged and skipped, the next call goes on.
+
+    Raises ClientError for what does not pass: a fatal error, or a topic that may not be read.
+    """
     for message in consumer.consume(batch, timeout):
         problem = message.error()
         if problem is None:
             yield message
-        elif problem.fatal():
+        elif problem.fatal() or problem.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
             raise KafkaException(problem)
         else:
             log.debug("consumer: %s", problem)
+
+
+def unreadable(topic: str, problem: KafkaError, kafka: Connection) -> BrokerError:
+    return refusal(f"topic '{topic}' cannot be read", problem, kafka, operation="READ", on=topic)
+
+
+def _made(kind: Callable[[dict[str, Any]], Any], kafka: Connection, more: dict[str, Any]) -> Any:
+    """A file that is no certificate, a value that is none: librdkafka says so before it connects."""
+    try:
+        return kind(client_config(kafka, **more))
+    except KafkaException as error:
+        raise refusal("no client can be made", error.args[0], kafka) from error
+
+
+@functools.cache
+def _has_property(name: str) -> bool:
+    """Whether librdkafka has it: there is no list to ask, but it refuses what it does not know."""
+    try:
+        Consumer({"group.id": GROUP, name: ""}).close()
+    except KafkaException as error:
+        return "No such configuration property" not in str(error)
+    return True

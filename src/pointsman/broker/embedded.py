@@ -17,7 +17,7 @@ import sys
 import time
 import uuid
 from base64 import urlsafe_b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import IO
@@ -32,19 +32,30 @@ START_SECONDS = 120.0  # for formatting and starting together
 STOP_SECONDS = 20.0
 FORMATTER, BROKER = "kafka.tools.StorageTool", "kafka.Kafka"
 PR_SET_PDEATHSIG = 1
+ADDED_TO = ("listeners", "advertised.listeners", "listener.security.protocol.map")
 LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None  # loaded here: a forked child must not
 
 
 class EmbeddedBroker:
     """`start()` returns when the broker answers on `address`, or raises and leaves nothing running.
 
-    Start it from a thread that lives as long as the broker shall.
+    Start it from a thread that lives as long as the broker shall. `properties` are laid over the broker's, listeners
+    beside the one on `address`; `system` are Java's own.
     """
 
-    def __init__(self, data: Path, port: int = 9092, heap: str = "512m") -> None:
+    def __init__(
+        self,
+        data: Path,
+        port: int = 9092,
+        heap: str = "512m",
+        properties: Mapping[str, str] | None = None,
+        system: Mapping[str, str] | None = None,
+    ) -> None:
         self.data = data.absolute()
         self.port = port
         self.heap = heap
+        self._properties = dict(properties or {})
+        self._system = dict(system or {})
         self._process: subprocess.Popen[bytes] | None = None
         self._lock: IO[str] | None = None
         self._log_start = 0
@@ -68,6 +79,7 @@ class EmbeddedBroker:
     def start(self, on_wait: Callable[[], None] = lambda: None) -> None:
         """`on_wait` is called again and again while the broker does not answer; what it raises ends the start."""
         command = [java.java_command(), f"-Xmx{self.heap}", f"-Dlog4j2.configurationFile={self.data / 'log4j2.yaml'}"]
+        command += [f"-D{name}={value}" for name, value in self._system.items()]
         command += ["-cp", f"{java.jars('broker')}/*"]
         deadline = time.monotonic() + START_SECONDS
         _check_free(self.port)
@@ -145,6 +157,8 @@ class EmbeddedBroker:
     def _write_config(self, records: Path) -> Path:
         # A controller may come back on another port: it is the only voter, and finds itself.
         controller = f"127.0.0.1:{free_port()}"
+        extra = dict(self._properties)
+        more = {name: extra.pop(name, "") for name in ADDED_TO}
         properties = {
             "process.roles": "broker,controller",
             "node.id": "1",
@@ -168,7 +182,9 @@ class EmbeddedBroker:
             "log.segment.delete.delay.ms": "1000",
             "log.cleaner.threads": "1",
             "log.cleaner.dedupe.buffer.size": "16777216",
+            **extra,
         }
+        properties |= {name: f"{properties[name]},{value}" for name, value in more.items() if value}
         config = self.data / "server.properties"
         config.write_text("".join(f"{key}={_escaped(value)}\n" for key, value in properties.items()))
         (self.data / "log4j2.yaml").write_text(LOG4J)

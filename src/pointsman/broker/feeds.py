@@ -41,7 +41,7 @@ class KafkaControlFeed:
         self._at_end = dict.fromkeys(starts, False)
         self._looked = time.monotonic()
         self._consumer = clients.assigned_consumer(
-            self._settings.kafka,
+            self._settings.control_cluster,
             [TopicPartition(self._topic, p, offset) for p, offset in self._next.items()],
             **{"enable.partition.eof": True, "fetch.wait.max.ms": 20},
         )
@@ -57,8 +57,8 @@ class KafkaControlFeed:
                 self._at_end[message.partition()] = False
             elif problem.code() == KafkaError._PARTITION_EOF:
                 self._at_end[message.partition()] = True
-            elif problem.fatal():
-                raise BrokerError(f"'{self._topic}' cannot be read: {problem.str()}", "check the broker's permissions")
+            elif problem.fatal() or problem.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+                raise clients.unreadable(self._topic, problem, self._settings.control_cluster)
         return found
 
     def behind(self) -> bool:
@@ -83,10 +83,10 @@ class KafkaTablesServers:
     """
 
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+        self._clock, self._kafka = clock, settings.own_cluster
         self._heard: dict[str, tuple[float, frozenset[int]]] = {}
         self._consumer = clients.assigned_consumer(
-            settings.kafka, [TopicPartition(settings.names.tables, 0, 0)], **{"enable.partition.eof": True}
+            self._kafka, [TopicPartition(settings.names.tables, 0, 0)], **{"enable.partition.eof": True}
         )
         self._read_to_end()
 
@@ -105,10 +105,9 @@ class KafkaTablesServers:
         deadline = time.monotonic() + SILENT_SECONDS
         while time.monotonic() < deadline:
             message = self._consumer.poll(0.2)
-            problem = message.error() if message is not None else None
-            if problem is not None and problem.code() == KafkaError._PARTITION_EOF:
+            if message is not None and clients.at_end(message, self._kafka):
                 return
-            if message is not None and problem is None:
+            if message is not None and message.error() is None:
                 self._hear(message.key(), message.value())
         raise BrokerError("the tables topic could not be read", "check that the broker answers")
 

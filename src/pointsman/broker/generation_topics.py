@@ -40,12 +40,12 @@ class KafkaGenerationTopics:
         ends = self._admin.end_offsets([topic])
         keys: set[str] = set()
         mine = re.compile(rf"g{number}-.+-\d+")
-        with Tail(self._settings.kafka, self._admin.start_offsets([topic])) as tail:
+        with Tail(self._settings.own_cluster, self._admin.start_offsets([topic])) as tail:
             for _, _, _, key, value in tail.until(ends):
                 name = (key or b"").decode(errors="replace")
                 if mine.fullmatch(name):
                     keys.add(name) if value is not None else keys.discard(name)
-        writer = JsonWriter(self._settings.kafka)
+        writer = JsonWriter(self._settings.own_cluster)
         for name in sorted(keys):
             writer.put(topic, name, None)
         writer.flush()

@@ -21,7 +21,7 @@ def newest(settings: Settings, admin: TopicAdmin, topic: str, key: str) -> bytes
     start, end = admin.start_offsets([topic])[topic][0], admin.end_offsets([topic])[topic][0]
     for begin in dict.fromkeys((max(start, end - NEAR_THE_END), start)):
         found: bytes | None = None
-        with Tail(settings.kafka, {topic: {0: begin}}) as tail:
+        with Tail(settings.own_cluster, {topic: {0: begin}}) as tail:
             for *_, name, value in tail.until({topic: {0: end}}):
                 found = value if name == key.encode() else found
         if found is not None:

@@ -31,6 +31,7 @@ class KafkaSourceCheck:
         try:
             topics = self._admin.existing()
             if source.topic not in topics:
+                self._admin.check_visible(source.topic)
                 return [f"topic '{source.topic}' does not exist{self._suggestion(source.topic, topics)}"]
             if not topics[source.topic]:
                 return [f"topic '{source.topic}' has no partition"]
@@ -38,7 +39,7 @@ class KafkaSourceCheck:
         except BrokerError as error:
             return [str(error)]
         except KafkaException as error:
-            return [f"topic '{source.topic}' cannot be read: {error.args[0].str()}"]
+            return [str(clients.unreadable(source.topic, error.args[0], self._settings.cluster_of(source.topic)))]
         problems = [found for found in (problem(value, source) for value in sample) if found]
         if sample and len(problems) == len(sample):
             return [f"none of the newest {len(sample)} records of topic '{source.topic}' fits: the last {problems[-1]}"]
@@ -57,7 +58,7 @@ def newest_values(settings: Settings, admin: TopicAdmin, topic: str, count: int)
     places = [TopicPartition(topic, p, max(starts[p], end - count)) for p, end in ends.items() if end > starts[p]]
     if not places:
         return []
-    consumer = clients.assigned_consumer(settings.kafka, places)
+    consumer = clients.assigned_consumer(settings.cluster_of(topic), places)
     left = {place.partition for place in places}
     values: list[bytes | None] = []
     deadline = time.monotonic() + SECONDS

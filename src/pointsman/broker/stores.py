@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from pointsman.broker import clients
+from pointsman.broker.refusals import refusal
 from pointsman.domain.catalog import KEY, Catalog
 from pointsman.domain.errors import BrokerError, CatalogError, FencedOut
 from pointsman.domain.journal import Entry
@@ -145,9 +146,9 @@ class KafkaCatalogStore:
 
     def _open(self) -> None:
         self._producer = clients.producer(
-            self._settings.kafka,
+            self._settings.own_cluster,
             **{
-                "transactional.id": f"{self._settings.topics.prefix}orchestrator",
+                "transactional.id": self._transactional_id,
                 "transaction.timeout.ms": int(SECONDS * 1000),
                 "linger.ms": 0,
             },
@@ -160,7 +161,7 @@ class KafkaCatalogStore:
     def _newest(self) -> Message | None:
         place = TopicPartition(self._names.catalog, 0, 0)
         consumer = clients.assigned_consumer(
-            self._settings.kafka, [place], **{"enable.partition.eof": True, "isolation.level": "read_committed"}
+            self._settings.own_cluster, [place], **{"enable.partition.eof": True, "isolation.level": "read_committed"}
         )
         newest: Message | None = None
         deadline = time.monotonic() + SECONDS
@@ -168,7 +169,7 @@ class KafkaCatalogStore:
             while time.monotonic() < deadline:
                 message = consumer.poll(0.2)
                 problem = message.error() if message is not None else None
-                if problem is not None and problem.code() == KafkaError._PARTITION_EOF:
+                if message is not None and clients.at_end(message, self._settings.own_cluster):
                     return newest
                 if message is not None and problem is None and message.key() == KEY.encode() and message.value():
                     newest = message
@@ -180,10 +181,18 @@ class KafkaCatalogStore:
         )
 
     def _broker_error(self, problem: KafkaError) -> BrokerError:
-        return BrokerError(
-            f"'{self._names.catalog}' could not be written: {problem.str()}",
-            "check that the broker answers, and that it permits transactions under our prefix",
+        by_id = problem.code() == KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        return refusal(
+            f"'{self._names.catalog}' could not be written",
+            problem,
+            self._settings.own_cluster,
+            operation="WRITE",
+            on=self._transactional_id if by_id else self._settings.topics.prefix + "*",
         )
+
+    @property
+    def _transactional_id(self) -> str:
+        return f"{self._settings.topics.prefix}orchestrator"
 
 
 def _patiently(act: Callable[[float], None]) -> None:

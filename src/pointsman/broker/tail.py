@@ -6,11 +6,11 @@ import time
 from collections.abc import Iterator, Mapping
 from types import TracebackType
 
-from confluent_kafka import KafkaError, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from pointsman.broker import clients
 from pointsman.domain.errors import BrokerError
-from pointsman.settings import Kafka
+from pointsman.settings import Connection
 
 PROBE_SECONDS = 10.0
 Message = tuple[str, int, int, bytes | None, bytes | None]  # topic, partition, offset, key, value
@@ -20,7 +20,8 @@ Offsets = Mapping[str, Mapping[int, int]]  # topic → partition → offset
 class Tail:
     """Owns one consumer. `poll` gives what has come; `close` (or leaving `with`) ends it."""
 
-    def __init__(self, kafka: Kafka, start: Offsets) -> None:
+    def __init__(self, kafka: Connection, start: Offsets) -> None:
+        self._kafka = kafka
         self._starts = {(t, p): o for t, offsets in start.items() for p, o in offsets.items()}
         places = [TopicPartition(t, p, o) for t, offsets in start.items() for p, o in offsets.items()]
         self._consumer = clients.assigned_consumer(
@@ -28,9 +29,16 @@ class Tail:
         )
 
     def poll(self, timeout: float, batch: int = 5000) -> Iterator[Message]:
-        """What has come, at most a batch; waits for the first no longer than the timeout."""
-        for m in clients.messages(self._consumer, timeout, batch):
-            yield m.topic(), m.partition(), m.offset(), m.key(), m.value()
+        """What has come, at most a batch; waits for the first no longer than the timeout.
+
+        Raises BrokerError for a topic that we may not read.
+        """
+        try:
+            for m in clients.messages(self._consumer, timeout, batch):
+                yield m.topic(), m.partition(), m.offset(), m.key(), m.value()
+        except KafkaException as error:
+            topics = ", ".join(sorted({topic for topic, _ in self._starts}))
+            raise clients.unreadable(topics, error.args[0], self._kafka) from error
 
     def until(self, ends: Offsets, seconds: float = 60) -> Iterator[Message]:
         """Every record before these offsets, then ends. Raises BrokerError when they are not reached in time."""
@@ -42,6 +50,8 @@ class Tail:
                 raise BrokerError(f"not read to the end within {seconds:g} s: {sorted(left)}", "check the broker")
             for m in self._consumer.consume(1000, 0.1):
                 place, problem = (m.topic(), m.partition()), m.error()
+                if problem is not None and problem.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+                    raise clients.unreadable(m.topic(), problem, self._kafka)
                 if problem is None and m.offset() < left.get(place, 0):
                     yield m.topic(), m.partition(), m.offset(), m.key(), m.value()
                 at_end = problem is not None and problem.code() == KafkaError._PARTITION_EOF
@@ -60,7 +70,7 @@ class Tail:
         self.close()
 
 
-def holds_records(kafka: Kafka, topic: str, partition: int, start: int, end: int) -> bool:
+def holds_records(kafka: Connection, topic: str, partition: int, start: int, end: int) -> bool:
     """Is there a record in [start, end)? Offsets there may belong to transaction markers or compacted records."""
     consumer = clients.assigned_consumer(
         kafka, [TopicPartition(topic, partition, start)], **{"enable.partition.eof": True}

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
+from confluent_kafka.admin import NewTopic, OffsetSpec
 
-from pointsman.broker import clients
+from pointsman.broker.cluster import Cluster
 from pointsman.domain.errors import BrokerError
 from pointsman.domain.generation import Generation
 from pointsman.settings import Settings
 
 TIMEOUT = 30.0
-COMMITTED = {"request_timeout": TIMEOUT, "isolation_level": IsolationLevel.READ_COMMITTED}
-PASSING = {  # a topic made a moment ago has no leader yet, or not one that every broker knows of
-    KafkaError.NOT_LEADER_FOR_PARTITION,
-    KafkaError.LEADER_NOT_AVAILABLE,
-    KafkaError.UNKNOWN_TOPIC_OR_PART,
-}
 COMPACTED = {
     "cleanup.policy": "compact",
     "min.cleanable.dirty.ratio": "0.1",
@@ -62,36 +55,33 @@ def generation_topics(generation: Generation, settings: Settings) -> list[TopicP
 
 
 class TopicAdmin:
-    """Idempotent topic work on one cluster. Every call raises BrokerError with what to do next."""
+    """Idempotent topic work, on the cluster that each topic is on. Every call raises BrokerError: what to do next."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._admin: AdminClient = clients.admin(settings.kafka)
+        found: list[Cluster] = []
+        for kafka in (settings.kafka, settings.own_cluster, settings.control_cluster):
+            if not any(cluster.kafka is kafka for cluster in found):
+                found.append(Cluster(kafka))
+        self._clusters = tuple(found)
 
     def ensure(self, plans: Iterable[TopicPlan]) -> None:
         """All of these topics exist when this returns; those that existed are left as they are."""
-        plans = list(plans)
-        new = [NewTopic(p.name, p.partitions, self._settings.topics.replication, config=dict(p.config)) for p in plans]
-        for name, future in self._admin.create_topics(new, operation_timeout=TIMEOUT).items():
-            try:
-                future.result(TIMEOUT)
-            except (KafkaException, TimeoutError) as error:
-                if _code(error) != KafkaError.TOPIC_ALREADY_EXISTS:
-                    raise self._explain(f"topic '{name}' could not be created", error) from error
-        self._await(lambda existing: existing >= {plan.name for plan in plans}, "topics are not visible yet")
+        wanted = {plan.name: plan for plan in plans}
+        existing = self.existing()
+        missing = [plan for name, plan in wanted.items() if name not in existing]
+        for cluster, names in self._by_cluster(plan.name for plan in missing):
+            cluster.create([self._new(wanted[name]) for name in names])
+        self._await(lambda found: found >= set(wanted), "topics are not visible yet")
 
     def delete(self, names: Iterable[str]) -> None:
         """None of these topics exist when this returns."""
-        wanted = [name for name in names if name in self.existing()]
-        if not wanted:
-            return
-        for name, future in self._admin.delete_topics(wanted, operation_timeout=TIMEOUT).items():
-            try:
-                future.result(TIMEOUT)
-            except (KafkaException, TimeoutError) as error:
-                if _code(error) != KafkaError.UNKNOWN_TOPIC_OR_PART:
-                    raise self._explain(f"topic '{name}' could not be deleted", error) from error
-        self._await(lambda existing: not existing & set(wanted), f"topics are still there: {', '.join(wanted)}")
+        existing = self.existing()
+        wanted = [name for name in names if name in existing]
+        for cluster, here in self._by_cluster(wanted):
+            cluster.delete(here)
+        if wanted:
+            self._await(lambda found: not found & set(wanted), f"topics are still there: {', '.join(wanted)}")
 
     def _await(self, holds: Callable[[set[str]], bool], otherwise: str) -> None:
         """The broker answers before every client can see what it did."""
@@ -102,18 +92,24 @@ class TopicAdmin:
             time.sleep(0.05)
 
     def existing(self) -> dict[str, int]:
-        """Topic → number of partitions, of every topic that we may see."""
-        try:
-            found = self._admin.list_topics(timeout=TIMEOUT).topics
-        except (KafkaException, TimeoutError) as error:
-            raise self._explain("the topics could not be listed", error) from error
-        return {name: len(topic.partitions) for name, topic in found.items() if topic.error is None}
+        """Topic → number of partitions, of every topic that we may see where it belongs."""
+        return {
+            name: partitions
+            for cluster in self._clusters
+            for name, partitions in cluster.topics(TIMEOUT).items()
+            if self._cluster_of(name) is cluster
+        }
 
     def partitions(self, topic: str) -> list[int]:
         count = self.existing().get(topic)
         if count is None:
+            self.check_visible(topic)
             raise BrokerError(f"topic '{topic}' does not exist", "create it, or name another topic")
         return list(range(count))
+
+    def check_visible(self, topic: str) -> None:
+        """Raises BrokerError if the topic may be there, and we may not know. A list of topics leaves such out."""
+        self._cluster_of(topic).check_visible(topic)
 
     def end_offsets(self, topics: Iterable[str]) -> dict[str, dict[int, int]]:
         """Per topic and partition, the offset that the next record will get (open transactions left out)."""
@@ -129,30 +125,20 @@ class TopicAdmin:
         return {partition: ends[partition] if at < 0 else at for partition, at in found.items()}
 
     def _offsets(self, topics: Iterable[str], spec: OffsetSpec) -> dict[str, dict[int, int]]:
-        wanted = {TopicPartition(topic, p): spec for topic in topics for p in self.partitions(topic)}
-        deadline = time.monotonic() + TIMEOUT
-        while True:
-            found: dict[str, dict[int, int]] = {}
-            try:
-                for where, future in self._admin.list_offsets(wanted, **COMMITTED).items():
-                    found.setdefault(where.topic, {})[where.partition] = future.result(TIMEOUT).offset
-                return found
-            except (KafkaException, TimeoutError) as error:
-                if error.args[0].code() not in PASSING or time.monotonic() > deadline:
-                    raise self._explain("offsets could not be read", error) from error
-            time.sleep(0.05)
+        found: dict[str, dict[int, int]] = {}
+        for cluster, names in self._by_cluster(topics):
+            found |= cluster.offsets({name: self.partitions(name) for name in names}, spec, TIMEOUT)
+        return found
 
-    def _explain(self, what: str, error: KafkaException | TimeoutError) -> BrokerError:
-        servers = self._settings.kafka.bootstrap_servers
-        return BrokerError(
-            f"{what} on {servers}: {_words(error)}",
-            "check that the broker answers there (kafka.bootstrap_servers) and what it permits us",
-        )
+    def _new(self, plan: TopicPlan) -> NewTopic:
+        return NewTopic(plan.name, plan.partitions, self._settings.topics.replication, config=dict(plan.config))
 
+    def _cluster_of(self, topic: str) -> Cluster:
+        kafka = self._settings.cluster_of(topic)
+        return next(cluster for cluster in self._clusters if cluster.kafka is kafka)
 
-def _code(error: KafkaException | TimeoutError) -> int | None:
-    return error.args[0].code() if isinstance(error, KafkaException) else None
-
-
-def _words(error: KafkaException | TimeoutError) -> str:
-    return str(error.args[0].str()) if isinstance(error, KafkaException) else f"no answer within {TIMEOUT:.0f} s"
+    def _by_cluster(self, topics: Iterable[str]) -> Iterator[tuple[Cluster, list[str]]]:
+        names = list(topics)
+        for cluster in self._clusters:
+            if here := [name for name in names if self._cluster_of(name) is cluster]:
+                yield cluster, here

@@ -142,7 +142,7 @@ def logs(
     starts, ends = admin.start_offsets([topic])[topic], admin.end_offsets([topic])[topic]
     # Every entry comes with a transaction marker at most; a few more offsets than needed cost nothing.
     begin = {p: max(start, ends[p] - 2 * last - 10) for p, start in starts.items()}
-    with Tail(loaded.kafka, {topic: begin}) as tail:
+    with Tail(loaded.own_cluster, {topic: begin}) as tail:
         newest = deque((value for *_, value in tail.until({topic: ends})), maxlen=last)
         for value in newest:
             _show_entry(value, as_json)
@@ -179,7 +179,7 @@ def _send(loaded: Settings, message: Mapping[str, Any], wait: bool, timeout: flo
     from pointsman.web.sending import Sender
 
     admin = _topics(loaded)
-    with Tail(loaded.kafka, admin.end_offsets([loaded.names.verdicts])) as verdicts:
+    with Tail(loaded.own_cluster, admin.end_offsets([loaded.names.verdicts])) as verdicts:
         sender = Sender(loaded)
         request = sender.send(message)
         sender.close()

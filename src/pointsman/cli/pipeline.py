@@ -46,7 +46,7 @@ def run(context: typer.Context) -> None:
             logbook.say(context.obj, line)
 
     if until_asked(
-        lambda: run_pipeline(loaded, asked, said), asked, lambda seconds: clients.answers(loaded.kafka, seconds)
+        lambda: run_pipeline(loaded, asked, said), asked, lambda seconds: clients.answers(loaded.own_cluster, seconds)
     ):
         logbook.say(context.obj, "stopped; the next start goes on from here")
         return

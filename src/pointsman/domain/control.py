@@ -180,7 +180,9 @@ def _request_id(value: Any) -> str | None:
     if value is None or value == "":
         return None
     if isinstance(value, int | str) and not isinstance(value, bool) and len(str(value)) <= REQUEST_LENGTH:
-        return str(value)
+        if str(value) == _writable(str(value)):
+            return str(value)
+        raise _Refused(f"{REQUEST_FIELD}: has half of a character pair, which no UTF-8 text can hold")
     raise _Refused(f"{REQUEST_FIELD}: must be a string of at most {REQUEST_LENGTH} characters")
 
 
@@ -213,5 +215,10 @@ def _example(rules: Rules) -> str:
 
 
 def _short(value: object, limit: int = 100) -> str:
-    text = str(value)
+    text = _writable(str(value))
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _writable(text: str) -> str:
+    """JSON can spell half of a character pair (`\\ud800`), which no UTF-8 text can hold: a verdict must be able to."""
+    return text.encode("utf-8", "replace").decode()

@@ -29,7 +29,7 @@ class Books:
     def __init__(self, settings: Settings, generation: Generation) -> None:
         self._settings = settings
         self._generation = generation
-        self._writer = JsonWriter(settings.kafka)
+        self._writer = JsonWriter(settings.own_cluster)
         self._past = Ledger(generation)
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
@@ -79,7 +79,7 @@ class Books:
 
     def _count(self, start: Offsets, end: Offsets) -> None:
         left = {(t, p): o for t, offsets in end.items() for p, o in offsets.items() if o > _at(start, t, p)}
-        with Tail(self._settings.kafka, start) as tail:
+        with Tail(self._settings.own_cluster, start) as tail:
             while left and not self._closed.is_set():
                 seen = 0
                 for topic, partition, offset, key, value in tail.poll(0.5, BATCH):

@@ -11,6 +11,8 @@ from functools import cached_property
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from pointsman.broker import security
+from pointsman.broker.security import Role
 from pointsman.domain.generation import Generation
 from pointsman.domain.spec import JoinType, Source
 from pointsman.pipeline import join, parsing, views
@@ -48,7 +50,8 @@ class Queries:
             .option("checkpointLocation", f"{self.generation.checkpoint}/{name}")
             .option("kafka.max.request.size", str(largest))
         )
-        for key, value in (self._client_options() | {f"kafka.{k}": v for k, v in producer.items()}).items():
+        client = security.spark_options(settings.own_cluster, Role.OWN)
+        for key, value in (client | {f"kafka.{k}": v for k, v in producer.items()}).items():
             writer = writer.option(key, value)
         if pace is Pace.CATCH_UP:
             return writer.trigger(availableNow=True).start()
@@ -78,9 +81,10 @@ class Queries:
             .option("subscribe", source.topic)
             .option("startingOffsets", starting_offsets(source, starts))
             .option("failOnDataLoss", "true")
+            .option("groupIdPrefix", f"{self.settings.kafka.group_prefix}spark")
             .option("kafka.isolation.level", "read_committed")
         )
-        for key, value in self._client_options().items():
+        for key, value in security.spark_options(self.settings.kafka, Role.SOURCES).items():
             reader = reader.option(key, value)
         return reader.load()
 
@@ -88,9 +92,6 @@ class Queries:
     def _plans(self) -> Mapping[str, DataFrame]:
         """Made once: catch-up and live run the same plan, and making it is a long talk with the JVM."""
         return {name: self._plan(name) for name in NAMES}
-
-    def _client_options(self) -> dict[str, str]:
-        return {"kafka.bootstrap.servers": self.settings.kafka.bootstrap_servers}
 
 
 def starting_offsets(source: Source, starts: Mapping[int, int] | None) -> str:

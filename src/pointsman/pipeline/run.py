@@ -38,7 +38,7 @@ class GenerationRun:
         self.ledger = Ledger(queries.generation)
         self._queries = queries
         self._admin = admin
-        self._kafka = queries.settings.kafka
+        self._settings = queries.settings
         self._running: dict[str, StreamingQuery] = {}
         self._asked = threading.Event()
         self._progress = Progress(Phase.CATCHING_UP)
@@ -107,7 +107,7 @@ class GenerationRun:
                         entry.next_joined = offset
         for name in NAMES:
             self._running[name] = self._queries.start(name, Pace.LIVE)
-        with Tail(self._kafka, starts) as tail:
+        with Tail(self._settings.own_cluster, starts) as tail:
             self._follow(tail, starts)
 
     def _catch_up(self) -> dict[str, Ends]:
@@ -206,7 +206,8 @@ class GenerationRun:
         for source, offsets in ends.items():
             for partition, end in offsets.items():
                 entry = self.ledger.at(source, partition)
-                if entry.next < end and not holds_records(self._kafka, topics[source], partition, entry.next, end):
+                kafka = self._settings.kafka
+                if entry.next < end and not holds_records(kafka, topics[source], partition, entry.next, end):
                     entry.next_view = end
 
     def _freshness(self, lag: int) -> float:

@@ -6,13 +6,15 @@ import os
 import time
 from pathlib import Path
 
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
-from pointsman.broker import java
+from pointsman.broker import java, security
 from pointsman.domain.errors import PipelineError
 from pointsman.pipeline import local_files, slots
 from pointsman.settings import Settings
 
+REDACTED = "(?i)secret|password|token|access[.]?key|credential|jaas|keystore"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 # They move the filter on parsed records below the parsing, so that each record is parsed once more for every question.
 PUSH_DOWN = ",".join(
@@ -34,11 +36,8 @@ def open_session(settings: Settings, source_partitions: int) -> SparkSession:
     if master == "local" or master.startswith("local["):
         conf |= local_files.conf(java_command, settings.home.absolute())
     conf |= settings.spark.conf
-    builder = SparkSession.builder.master(master).appName("pointsman")
-    for name, value in conf.items():
-        builder = builder.config(name, value)
     try:
-        spark = builder.getOrCreate()
+        spark = _started(master, conf, security.spark_environment(settings))
     except Exception as error:
         raise PipelineError(
             f"Spark did not start on {master}: {str(error).strip().splitlines()[0]}",
@@ -51,6 +50,23 @@ def open_session(settings: Settings, source_partitions: int) -> SparkSession:
             spark.stop()
             raise
     return spark
+
+
+def _started(master: str, conf: dict[str, str], secrets: dict[str, str]) -> SparkSession:
+    """The JVM inherits the secrets. Executors get them through the JVM: what pyspark starts it with, `ps` shows."""
+    builder = SparkSession.builder.master(master).appName("pointsman")
+    for name, value in conf.items():
+        builder = builder.config(name, value)
+    os.environ.update(secrets)
+    try:
+        SparkContext._ensure_initialized(conf=SparkConf().setAll(list(conf.items())).setMaster(master))
+    finally:
+        for name in secrets:
+            del os.environ[name]
+    if not master.startswith("local"):
+        for name, value in secrets.items():
+            builder = builder.config(f"spark.executorEnv.{name}", value)
+    return builder.getOrCreate()
 
 
 def available_slots(spark: SparkSession, wait_seconds: float = 30) -> int:
@@ -81,10 +97,14 @@ def _defaults(settings: Settings, source_partitions: int) -> dict[str, str]:
     wait = settings.pipeline.shuffle_wait_ms or slots.shuffle_wait_ms(
         source_partitions, state_partitions, os.cpu_count() or 1
     )
+    system = "".join(f" -D{name}={value}" for name, value in security.java_system_properties(settings).items())
     return {
         "spark.jars": ",".join(str(jar) for jar in sorted(java.jars("spark").glob("*.jar"))),
         "spark.driver.memory": settings.spark.driver_memory,
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_log_config(settings)}",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_log_config(settings)}{system}",
+        **({"spark.executor.extraJavaOptions": system.strip()} if system else {}),
+        "spark.redaction.regex": REDACTED,
+        "spark.sql.redaction.options.regex": f"{REDACTED}|url",
         "spark.ui.enabled": "false",
         "spark.log.structuredLogging.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

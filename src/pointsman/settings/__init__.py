@@ -4,12 +4,15 @@
 the value of a secret.
 """
 
+from pointsman.settings.kafka import Connection as Connection
+from pointsman.settings.kafka import Kafka as Kafka
+from pointsman.settings.kafka import Mechanism as Mechanism
+from pointsman.settings.kafka import Protocol as Protocol
 from pointsman.settings.load import load as load
 from pointsman.settings.model import Settings as Settings
 from pointsman.settings.sections import Control as Control
 from pointsman.settings.sections import Cutover as Cutover
 from pointsman.settings.sections import Join as Join
-from pointsman.settings.sections import Kafka as Kafka
 from pointsman.settings.sections import Pipeline as Pipeline
 from pointsman.settings.sections import SourceSettings as SourceSettings
 from pointsman.settings.sections import Spark as Spark

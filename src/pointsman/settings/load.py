@@ -18,12 +18,15 @@ from pydantic import BaseModel, ValidationError
 
 from pointsman.domain.control import did_you_mean
 from pointsman.domain.errors import SettingsError
-from pointsman.settings.model import Misfit, Settings
-from pointsman.settings.sections import SourceSettings
+from pointsman.settings import secrets
+from pointsman.settings.model import Settings
+from pointsman.settings.sections import Misfit, SourceSettings
 
 ENV_PREFIX = "POINTSMAN_"
 ENV_FILE = "POINTSMAN_CONFIG"  # names the toml file
-NOT_SETTINGS = frozenset({ENV_FILE, "POINTSMAN_JARS"})
+NOT_SETTINGS = frozenset({ENV_FILE, secrets.FOLDER, "POINTSMAN_JARS"})
+SECRETS = frozenset(secrets.secret_keys(Settings))
+CHOSEN_NAMES = ("conf", "properties")  # groups whose names have dots of their own
 TOML = "pointsman.toml"
 REFERENCE = "see docs/reference/settings.md for every key"
 # What Kubernetes puts into a pod beside a service that is called pointsman or pointsman-something.
@@ -61,7 +64,7 @@ def load(
     env: Mapping[str, str] | None = None,
     toml: Path | None = None,
 ) -> Settings:
-    """Settings from all four places, or SettingsError. `flags` is nested like the toml file; None is not given."""
+    """Settings from all places, or SettingsError. `flags` is nested like the toml file; None is not given."""
     gathered = gather(flags or {}, os.environ if env is None else env, toml)
     try:
         return Settings.model_validate(gathered.values)
@@ -80,6 +83,13 @@ class Gathered:
         """Lays these values over what is there."""
         _lay(self.values, values, origin, self.origins, "")
 
+    def lay_with_files(self, values: Mapping[str, Any], origin: str) -> None:
+        """The same, with the contents of the files that secrets are said to be in."""
+        found = list(secrets.from_files(values, SECRETS, origin))
+        self.lay(secrets.without_files(values, SECRETS), origin)
+        for key, secret, where in found:
+            self.lay(secrets.nested(key.split("."), secret), where)
+
     def origin(self, key: str) -> str:
         """Of the key, or of the nearest group above it; a group came from the last place that changed it."""
         parts = key.split(".")
@@ -92,16 +102,26 @@ def gather(flags: Mapping[str, Any], env: Mapping[str, str], toml: Path | None) 
     gathered = Gathered()
     from_file, path = _read_file(env, toml)
     gathered.lay({"sources": _defaults_beside(from_file.get("sources"))}, "the built-in defaults")
-    gathered.lay(from_file, str(path))
+    secrets.refuse_in_file(from_file, SECRETS, path)
+    gathered.lay_with_files(from_file, str(path))
+    if env.get(secrets.FOLDER):
+        for key, secret, origin in secrets.from_folder(Path(env[secrets.FOLDER]), SECRETS):
+            gathered.lay(secrets.nested(key.split("."), secret), origin)
+    _lay_variables(gathered, env)
+    gathered.lay_with_files(flags, "a command-line flag")
+    return gathered
+
+
+def _lay_variables(gathered: Gathered, env: Mapping[str, str]) -> None:
+    placed: dict[str, str] = {}
     for variable, value in sorted(env.items()):
         if _is_setting(variable, value):
             names = _place(variable, gathered.values)
-            nested: Any = value
-            for name in reversed(names):
-                nested = {name: nested}
-            gathered.lay(nested, f"the variable {variable}")
-    gathered.lay(flags, "a command-line flag")
-    return gathered
+            secret = ".".join(names).removesuffix(secrets.FILE_SUFFIX)
+            if secret in SECRETS and secret in placed:
+                raise SettingsError(f"{variable} and {placed[secret]} are both set", "leave one of them out")
+            placed[secret] = variable
+            gathered.lay_with_files(secrets.nested(names, value), f"the variable {variable}")
 
 
 def _defaults_beside(sources: Any) -> dict[str, Any]:
@@ -157,7 +177,7 @@ def _place(variable: str, values: Mapping[str, Any]) -> list[str]:
     node: Any = values
     for part in variable.removeprefix(ENV_PREFIX).split("__"):
         spelling = part.lower() if part.isupper() else part
-        if names == ["spark", "conf"]:
+        if names and names[-1] in CHOSEN_NAMES and names[0] in ("spark", "kafka"):
             spelling = spelling.replace("_", ".")
         known = {name.lower(): name for name in (*node, *_fields(names))} if isinstance(node, Mapping) else {}
         names.append(known.get(spelling.lower(), spelling))
@@ -176,16 +196,19 @@ def _fields(names: list[str]) -> list[str]:
     for name in names:
         if names[0] == "sources":
             return list(SourceSettings.model_fields) if len(names) == 2 else []
-        kind = model.model_fields[name].annotation if name in model.model_fields else None
-        if not (isinstance(kind, type) and issubclass(kind, BaseModel)):
+        kind = secrets.group(model.model_fields[name].annotation) if name in model.model_fields else None
+        if kind is None:
             return []
         model = kind
     return list(model.model_fields)
 
 
-def _keys() -> list[str]:
+def _keys(*above: str) -> list[str]:
     """Every setting that has a fixed name, as `section.key`."""
-    return [f"{top}.{key}" if key else top for top in Settings.model_fields for key in _fields([top]) or [""]]
+    found: list[str] = []
+    for name in _fields(list(above)):
+        found += _keys(*above, name) if _fields([*above, name]) else [".".join((*above, name))]
+    return found
 
 
 def _explain(error: ValidationError, gathered: Gathered) -> str:
@@ -193,11 +216,13 @@ def _explain(error: ValidationError, gathered: Gathered) -> str:
     for problem in error.errors(include_input=False, include_url=False):
         names = [str(part) for part in problem["loc"] if part != "[key]"]
         cause = problem.get("ctx", {}).get("error")
-        key = cause.key if isinstance(cause, Misfit) else ".".join(names)
+        key = ".".join([*names, cause.key] if isinstance(cause, Misfit) else names)
         said = problem["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
         message = PLAIN_WORDS.get(problem["type"], said)
         if problem["type"] == "extra_forbidden":
             allowed = _fields(names[:-1])
             message = f"is not a setting; allowed are {', '.join(allowed)}{did_you_mean(names[-1], allowed)}"
+        if key in SECRETS:
+            message = f"{message}: {secrets.way(key)}"
         lines.append(f"{key}: {message} (from {gathered.origin(key)})")
     return "\n".join(lines)

@@ -9,12 +9,13 @@ from pydantic import Field, field_validator, model_validator
 from pointsman.domain import control
 from pointsman.domain.names import RESERVED_SOURCE_NAMES, TopicNames
 from pointsman.domain.spec import Column, ColumnType, JoinType, Source, Spec
+from pointsman.settings.kafka import Connection, Kafka
 from pointsman.settings.sections import (
     NAME_RULE,
     Control,
     Cutover,
     Join,
-    Kafka,
+    Misfit,
     Pipeline,
     Section,
     SourceSettings,
@@ -25,14 +26,6 @@ from pointsman.settings.sections import (
 )
 
 TABLE_COLUMNS = {"eventtime", "generation"}  # the live tables add these to every row
-
-
-class Misfit(ValueError):
-    """Values that are each right and do not fit together; `key` is the one to change."""
-
-    def __init__(self, key: str, message: str) -> None:
-        super().__init__(message)
-        self.key = key
 
 
 class Settings(Section):
@@ -118,6 +111,22 @@ class Settings(Section):
     @property
     def names(self) -> TopicNames:
         return TopicNames(self.topics.prefix)
+
+    @property
+    def own_cluster(self) -> Connection:
+        """Where our own topics are."""
+        return self.kafka.internal or self.kafka
+
+    @property
+    def control_cluster(self) -> Connection:
+        """Where the control topic is: with our own topics, unless it is said to be elsewhere."""
+        return self.kafka.control or self.own_cluster
+
+    def cluster_of(self, topic: str) -> Connection:
+        """Where a topic is, by its name: no source's topic starts with our prefix."""
+        if topic == self.control.topic:
+            return self.control_cluster
+        return self.own_cluster if topic.startswith(self.topics.prefix) else self.kafka
 
     @property
     def checkpoints(self) -> str:

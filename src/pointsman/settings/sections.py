@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -21,8 +23,9 @@ from pointsman.domain.spec import ColumnType, JoinType
 
 PREFIX_RULE = re.compile(r"[a-zA-Z0-9._-]{1,100}")
 NAME_RULE = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-SERVERS_RULE = re.compile(r"[^\s,:]+:\d{1,5}|\[[0-9a-fA-F:.]+\]:\d{1,5}")
 HEAP_RULE = re.compile(r"[1-9]\d*[kmgKMG]")
+SECRET_CONF = re.compile(r"secret|password|token|access\.?key", re.IGNORECASE)  # what Spark itself takes for one
+MASK = str(SecretStr("x"))  # what is printed in place of a secret
 
 
 def _heap(value: str) -> str:
@@ -36,25 +39,30 @@ def _join(value: Any) -> Any:
     return control.join_type(value) or value if isinstance(value, str) else value
 
 
+def _unmasked(value: SecretStr) -> SecretStr:
+    """Settings that were printed and read again have lost their secrets: better said now than by a broker later."""
+    if value.get_secret_value() == MASK:
+        raise ValueError("is a row of asterisks: this was printed by Pointsman, and secrets are not")
+    return value
+
+
 Heap = Annotated[str, BeforeValidator(_heap)]
+Secret = Annotated[SecretStr, AfterValidator(_unmasked)]
 Trimmed = Annotated[str, StringConstraints(strip_whitespace=True)]
+
+
+class Misfit(ValueError):
+    """Values that are each right and do not fit together; `key`, below where this is raised, is the one to change."""
+
+    def __init__(self, key: str, message: str) -> None:
+        super().__init__(message)
+        self.key = key
 
 
 class Section(BaseModel):
     """Unknown keys are refused, and inputs stay out of error texts (they may be secrets)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-
-
-class Kafka(Section):
-    bootstrap_servers: Trimmed = Field("localhost:9092", description="HOST:PORT[,HOST:PORT…] of the brokers")
-
-    @field_validator("bootstrap_servers")
-    @classmethod
-    def _servers(cls, value: str) -> str:
-        if not all(SERVERS_RULE.fullmatch(server.strip()) for server in value.split(",")):
-            raise ValueError("must be HOST:PORT[,HOST:PORT…]")
-        return value
 
 
 class Topics(Section):
@@ -155,19 +163,21 @@ class Spark(Section):
     def _conf(cls, value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        flat = dict(_flattened(value))
+        flat = dict(flattened(value))
         for name in flat:
             if not name.startswith("spark."):
                 raise ValueError(f"'{name}' must start with 'spark.'")
+            if SECRET_CONF.search(name):
+                raise ValueError(f"'{name}' is a secret: put it into a spark-defaults.conf that only we can read")
         return flat
 
 
-def _flattened(value: dict[str, Any], above: str = "") -> list[tuple[str, Any]]:
-    """Unquoted, `spark.ui.enabled = false` is three tables in TOML; Spark knows one name and a text."""
-    found: list[tuple[str, Any]] = []
+def flattened(value: Mapping[str, Any], above: str = "") -> list[tuple[str, str]]:
+    """Unquoted, `spark.ui.enabled = false` is three tables in TOML; Spark and Kafka know one name and a text."""
+    found: list[tuple[str, str]] = []
     for name, item in value.items():
-        if isinstance(item, dict):
-            found += _flattened(item, f"{above}{name}.")
+        if isinstance(item, Mapping):
+            found += flattened(item, f"{above}{name}.")
         else:
             found.append((f"{above}{name}", str(item).lower() if isinstance(item, bool) else str(item)))
     return found
@@ -182,7 +192,7 @@ class Cutover(Section):
 class Tables(Section):
     host: str = Field("127.0.0.1", description="address the tables server is bound to")
     port: int = Field(10000, ge=1, le=65535, description="port of the tables server")
-    key: SecretStr = Field(SecretStr(""), description="access key of viewers; generated and shown once when empty")
+    key: Secret = Field(SecretStr(""), description="access key of viewers; generated and shown once when empty")
     cycle_ms: int = Field(25, ge=5, le=1000, description="update cycle")
     heap: Heap = Field("2g", description="heap of the tables server")
     keep_rows: int = Field(1_000_000, ge=1, description="newest rows that source views keep")
@@ -192,7 +202,7 @@ class Tables(Section):
 class Web(Section):
     host: str = Field("127.0.0.1", description="address the page is bound to")
     port: int = Field(8080, ge=1, le=65535, description="port of the page")
-    operator_key: SecretStr = Field(
+    operator_key: Secret = Field(
         SecretStr(""), description="key that POST /api/control asks for; generated and shown once when empty"
     )
     tables_url: str = Field(

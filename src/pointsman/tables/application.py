@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from pointsman.broker import security
 from pointsman.domain.catalog import Catalog
 from pointsman.domain.spec import Spec
 from pointsman.domain.status import KEY as STATUS_KEY
-from pointsman.settings import Settings
+from pointsman.settings import Connection, Settings
 from pointsman.tables import schema
 from pointsman.tables.jvm import java_type
 from pointsman.tables.loaded import LoadedGeneration, j_columns, j_list, j_map
@@ -27,6 +28,12 @@ CONSUMER = {
 }
 
 
+def consumer_properties(kafka: Connection) -> dict[str, str]:
+    """For the Java consumer in this process. They hold secrets, and are for nobody else."""
+    found = security.java(kafka)
+    return {**found.plain, **found.secret, **CONSUMER}
+
+
 class Application:
     """Owns every live table of the process. `show` is the one way to change what viewers see."""
 
@@ -36,11 +43,11 @@ class Application:
         self.settings = settings
         self.spec = spec
         self.definition = schema.data_tables(spec)
-        self.consumer = {"bootstrap.servers": settings.kafka.bootstrap_servers, **CONSUMER}
+        self.consumer = consumer_properties(settings.own_cluster)
         self.state: Any = None  # Deephaven's, with the fields that viewers can open
         self._maker: Any = None
         self._stable: Any = None
-        self._reader: Any = None
+        self._readers: list[Any] = []
         self._generations: Any = None
         self._listed: set[int] = set()
         self._kept: list[Any] = []
@@ -50,11 +57,13 @@ class Application:
         self._maker = java_type("pointsman.Tables")()
         self._stable = self._maker.stable()
         exported = {name: self._stable.add(name, self._definition(name)) for name in self.definition}
-        self._reader = java_type("pointsman.TopicReader")("pointsman-fixed", j_map(self.consumer))
         names = self.settings.names
+        fixed = self._reader("pointsman-fixed", self.settings.own_cluster)
+        elsewhere = self.settings.control_cluster is not self.settings.own_cluster
+        control = self._reader("pointsman-control", self.settings.control_cluster) if elsewhere else fixed
         for table in schema.fixed_tables(self.spec, names, self.settings.control.topic):
             rows = self._maker.follow(
-                self._reader,
+                control if table.topic == self.settings.control.topic else fixed,
                 table.topic,
                 table.rule.value,
                 table.only_key,
@@ -70,7 +79,8 @@ class Application:
             exported[table.name] = rows.table() if table.name == schema.STATUS else rows.newestFirst()
         self._generations = self._maker.rows(j_columns(schema.GENERATION_COLUMNS))
         exported[schema.GENERATIONS] = self._generations.largestFirst("generation")
-        self._reader.start()
+        for reader in self._readers:
+            reader.start()
         return exported
 
     def load(self, generation: Any) -> LoadedGeneration:
@@ -105,8 +115,13 @@ class Application:
         self._listed = set(catalog.generations)
 
     def close(self) -> None:
-        if self._reader is not None:
-            self._reader.close()
+        for reader in self._readers:
+            reader.close()
+
+    def _reader(self, name: str, kafka: Connection) -> Any:
+        reader = java_type("pointsman.TopicReader")(name, j_map(consumer_properties(kafka)))
+        self._readers.append(reader)
+        return reader
 
     def _definition(self, name: str) -> Any:
         return java_type("pointsman.Tables").definition(j_columns(self.definition[name]))

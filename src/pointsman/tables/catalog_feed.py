@@ -18,11 +18,11 @@ class CatalogFeed:
     """`latest` is the newest catalog that could be read; a record that cannot be read changes nothing."""
 
     def __init__(self, settings: Settings) -> None:
-        self._servers = settings.kafka.bootstrap_servers
+        self._kafka = settings.own_cluster
         self._topic = settings.names.catalog
         # The end is told by the client, not by offsets: a transaction's marker takes one and is never read.
         more = {"enable.partition.eof": True, "fetch.wait.max.ms": 20}
-        self._consumer = clients.assigned_consumer(settings.kafka, clients.beginning(self._topic), **more)
+        self._consumer = clients.assigned_consumer(self._kafka, clients.beginning(self._topic), **more)
         self.latest = Catalog()
         self.problem = ""
 
@@ -31,8 +31,9 @@ class CatalogFeed:
         deadline = time.monotonic() + START_SECONDS
         while not self._poll(0.2):
             if time.monotonic() > deadline:
+                servers = self._kafka.bootstrap_servers
                 raise BrokerError(
-                    f"topic '{self._topic}' on {self._servers} could not be read within {START_SECONDS:.0f} s",
+                    f"topic '{self._topic}' on {servers} could not be read within {START_SECONDS:.0f} s",
                     "check that the broker answers there (kafka.bootstrap_servers) and what it permits us",
                 )
         return self.latest
@@ -52,7 +53,7 @@ class CatalogFeed:
         if message is None:
             return False
         if message.error() is not None:
-            return clients.at_end(message)
+            return clients.at_end(message, self._kafka)
         if message.key() == KEY.encode() and message.value() is not None:
             self._take(message.value(), message.offset())
         return False

@@ -19,7 +19,7 @@ class Presence:
 
     def __init__(self, settings: Settings, server: str, url: str) -> None:
         self._topic = settings.names.tables
-        self._producer = clients.producer(settings.kafka, **{"message.timeout.ms": 10_000})
+        self._producer = clients.producer(settings.own_cluster, **{"message.timeout.ms": 10_000})
         self._server = server
         self._url = url
         self._last: tuple[object, ...] = ()

@@ -8,6 +8,7 @@ import socket
 import time
 from pathlib import Path
 
+from pointsman.broker import security
 from pointsman.broker.topics import TopicAdmin, fixed_topics
 from pointsman.domain.catalog import Catalog
 from pointsman.domain.errors import TablesError
@@ -67,6 +68,7 @@ class TablesServer:
             home,
             [f"-Xmx{tables.heap}"],
             {
+                **security.java_system_properties(self.settings),
                 "authentication.psk": self.key,
                 "deephaven.console.disable": str(not tables.console).lower(),
                 "deephaven.application.dir": str(APP),

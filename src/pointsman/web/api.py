@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +19,7 @@ from pointsman.domain.status import Health
 from pointsman.web.metrics import Metrics
 from pointsman.web.mirror import Mirror
 from pointsman.web.planning import Planner
-from pointsman.web.security import key_matches
+from pointsman.web.security import Failures, key_matches
 from pointsman.web.sending import Sender
 from pointsman.web.tallies import Tallies
 
@@ -40,6 +41,7 @@ class Api:
     ) -> None:
         self._mirror, self._planner, self._sender = mirror, planner, sender
         self._key, self._wait = operator_key, wait_seconds
+        self._failures = Failures()
         self._metrics = Metrics(mirror, tallies)
 
     def routes(self) -> list[Route]:
@@ -82,8 +84,8 @@ class Api:
 
     async def plan(self, request: Request) -> Response:
         """What a control message would do. Nothing is sent."""
-        if not self._may(request):
-            return _no_key()
+        if refusal := self._refusal(request):
+            return refusal
         message = await _message(request)
         if isinstance(message, Response):
             return message
@@ -92,8 +94,8 @@ class Api:
 
     async def control(self, request: Request) -> Response:
         """Sends a control message; the verdict if it comes in time, otherwise 202 and where to look for it."""
-        if not self._may(request):
-            return _no_key()
+        if refusal := self._refusal(request):
+            return refusal
         message = await _message(request)
         if isinstance(message, Response):
             return message
@@ -116,8 +118,18 @@ class Api:
     def metrics(self, _request: Request) -> Response:
         return Response(self._metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
-    def _may(self, request: Request) -> bool:
-        return key_matches(request.headers.get("authorization"), self._key)
+    def _refusal(self, request: Request) -> Response | None:
+        """None for whoever has the operator key."""
+        address = request.client.host if request.client else ""
+        wait = self._failures.wait(address)
+        if wait:
+            told = {"error": "too many wrong keys came from this address; try again later"}
+            return JSONResponse(told, 429, headers={"Retry-After": str(math.ceil(wait))})
+        if key_matches(request.headers.get("authorization"), self._key):
+            return None
+        if "authorization" in request.headers:  # a key that is missing guesses nothing
+            self._failures.add(address)
+        return _no_key()
 
 
 def problem_answer(_request: Request, error: Exception) -> Response:

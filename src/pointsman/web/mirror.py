@@ -116,7 +116,7 @@ class Mirror:
         starts, ends = admin.start_offsets(followed), admin.end_offsets(followed)
         recent = {names.status: STATUS_OFFSETS, names.verdicts: 2 * VERDICTS_KEPT}
         return Tail(
-            self._settings.kafka,
+            self._settings.own_cluster,
             {
                 topic: {p: max(start, ends[topic][p] - recent.get(topic, ends[topic][p])) for p, start in parts.items()}
                 for topic, parts in starts.items()

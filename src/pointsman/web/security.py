@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Collection
+import time
+from collections import deque
+from collections.abc import Callable, Collection
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -12,6 +14,9 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 NONCE_BYTES = 16
+MOST_FAILURES = 20
+FAILURE_SECONDS = 60.0
+MOST_ADDRESSES = 1000  # whoever has more than that to try from is not held up by what we remember
 
 
 def origin(url: str) -> str:
@@ -44,6 +49,31 @@ def key_matches(header: str | None, key: str) -> bool:
     scheme, _, given = (header or "").partition(" ")
     same = hmac.compare_digest(given.strip().encode(), key.encode())
     return same and scheme.lower() == "bearer" and bool(key)
+
+
+class Failures:
+    """Wrong keys, by the address that they came from: one with too many in a minute is not heard until that is over.
+
+    Its keys are not even compared, so the right one is of no use to it either. Other addresses are heard as ever.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._failed: dict[str, deque[float]] = {}
+
+    def wait(self, address: str) -> float:
+        """Seconds until this address is heard again; 0 if it is now."""
+        failed = self._failed.get(address)
+        if failed is None or len(failed) < MOST_FAILURES:
+            return 0.0
+        return max(0.0, failed[0] + FAILURE_SECONDS - self._clock())
+
+    def add(self, address: str) -> None:
+        failed = self._failed.pop(address, None) or deque(maxlen=MOST_FAILURES)
+        failed.append(self._clock())
+        self._failed[address] = failed
+        if len(self._failed) > MOST_ADDRESSES:
+            del self._failed[next(iter(self._failed))]
 
 
 def new_nonce() -> str:

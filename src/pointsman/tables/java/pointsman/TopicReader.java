@@ -75,7 +75,7 @@ public final class TopicReader implements Runnable, AutoCloseable {
                 read(client);
             } catch (WakeupException | InterruptedException ended) {
                 // Only close() wakes us.
-            } catch (Exception failure) {
+            } catch (Exception | LinkageError failure) { // a client that misses a class must not end us unsaid
                 problem = failure.getClass().getSimpleName() + ": " + failure.getMessage();
             } finally {
                 consumer = null;

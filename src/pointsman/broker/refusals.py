@@ -1,0 +1,125 @@
+"""Why a broker turned us away, as a sentence: which check failed, for whom and on what, and what to do about it."""
+
+from __future__ import annotations
+
+from confluent_kafka import KafkaError
+
+from pointsman.broker.security import principal
+from pointsman.broker.tls import SPOKEN
+from pointsman.domain.errors import BrokerError
+from pointsman.settings import Connection, Mechanism
+
+DENIED = {
+    KafkaError.TOPIC_AUTHORIZATION_FAILED: "topic",
+    KafkaError.GROUP_AUTHORIZATION_FAILED: "group",
+    KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "transactional id",
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED: "cluster",
+}
+LOGIN_CODES = {KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED}
+LASTING = LOGIN_CODES | {KafkaError._SSL}
+# librdkafka's words for what has no code of its own.
+NO_TOKEN = ("Failed to acquire SASL OAUTHBEARER token", "there is no token available")
+ANSWERS = "check that the broker answers there (kafka.bootstrap_servers) and what it permits us"
+
+NOT_TRUSTED = (
+    "the broker's certificate is not signed by an authority that we trust",
+    "set kafka.ssl.ca_file to the PEM file of the authority that signed it",
+)
+OURS_MISSING = (
+    "the broker asks for a certificate of ours, or does not accept it",
+    "set kafka.ssl.cert_file and kafka.ssl.key_file to one that the broker trusts",
+)
+# What TLS libraries say of a certificate → (what is wrong, what to do).
+CERTIFICATES = {
+    "expired": (
+        "the broker's certificate has expired",
+        "have it renewed by whoever runs the broker; if it has not, set this machine's clock",
+    ),
+    "not yet valid": ("the broker's certificate is not valid yet", "set this machine's clock"),
+    "mismatch": (
+        "the broker's certificate is for another host name",
+        "use the name in the certificate in kafka.bootstrap_servers",
+    ),
+    "issuer certificate": NOT_TRUSTED,
+    "self-signed": NOT_TRUSTED,
+    "verify failed": NOT_TRUSTED,
+    SPOKEN.lower(): (
+        "TLS is spoken there, and kafka.security_protocol says that it is not",
+        "set kafka.security_protocol to SASL_SSL, or SSL",
+    ),
+    "certificate required": OURS_MISSING,
+    "bad certificate": OURS_MISSING,
+}
+
+
+def lasts(problem: KafkaError) -> bool:
+    """Whether what a client says of its connections will be the same the next time.
+
+    What a broker breaks off while it starts or stops will not.
+    """
+    return problem.code() in LASTING and "disconnected" not in problem.str().lower()
+
+
+def refusal(
+    what: str,
+    error: KafkaError | None,
+    kafka: Connection,
+    *,
+    operation: str = "",
+    on: str = "",
+    complaint: KafkaError | None = None,
+    tls: str = "",
+) -> BrokerError:
+    """`what` failed with `error` (None: no answer in time). `operation` and `on` are in the words of ACLs.
+
+    `complaint` is what the client said of its connections meanwhile, and `tls` what is wrong with TLS: both tell more
+    than that nothing came.
+    """
+    servers = kafka.bootstrap_servers
+    if error is not None and error.code() in DENIED:
+        return _denied(what, DENIED[error.code()], kafka, operation, on)
+    if tls:
+        return _tls_failed(what, tls, kafka)
+    for one in (error, complaint):
+        if one is not None and one.code() in LOGIN_CODES:
+            return _login_refused(what, one, kafka)
+        if one is not None and one.code() == KafkaError._SSL:
+            return _tls_failed(what, one.str(), kafka)
+    return BrokerError(f"{what} on {servers}: {error.str() if error is not None else 'no answer in time'}", ANSWERS)
+
+
+def _denied(what: str, kind: str, kafka: Connection, operation: str, on: str) -> BrokerError:
+    thing = f"{kind} '{on}'" if on else f"the {kind}"
+    who = principal(kafka)
+    return BrokerError(
+        f"{what} on {kafka.bootstrap_servers}: {who} may not {operation or 'do that'} on {thing}",
+        f"have {operation or 'it'} on {thing} allowed to {who} (docs/how-to/secured-kafka.md lists what is needed)",
+    )
+
+
+def _login_refused(what: str, error: KafkaError, kafka: Connection) -> BrokerError:
+    servers, words, kind = kafka.bootstrap_servers, error.str(), kafka.sasl.mechanism
+    if kind is not Mechanism.OAUTHBEARER:
+        return BrokerError(
+            f"{what}: {servers} does not accept the password of '{kafka.sasl.user}' by {kind} ({words})",
+            "check kafka.sasl.user, kafka.sasl.mechanism, and where the password comes from",
+        )
+    if any(sign in words for sign in NO_TOKEN):
+        return BrokerError(
+            f"{what}: {kafka.oidc.token_endpoint} gives client '{kafka.oidc.client_id}' no token ({words})",
+            "check kafka.oidc.token_endpoint, client_id and scope, and where the client secret comes from",
+        )
+    return BrokerError(
+        f"{what}: {servers} does not accept the token of client '{kafka.oidc.client_id}' ({words})",
+        "check the token's audience, issuer and scope with whoever runs the broker, and this machine's clock",
+    )
+
+
+def _tls_failed(what: str, words: str, kafka: Connection) -> BrokerError:
+    for sign, (wrong, next_step) in CERTIFICATES.items():
+        if sign in words.lower():
+            return BrokerError(f"{what}: {wrong} ({kafka.bootstrap_servers}: {words})", next_step)
+    return BrokerError(
+        f"{what}: no TLS with {kafka.bootstrap_servers}: {words}",
+        "check kafka.security_protocol and the port: is TLS spoken there?",
+    )
