@@ -213,6 +213,8 @@ WRONG = [
     ({"TABLES__HEAP": "lots"}, "tables.heap", "the variable POINTSMAN_TABLES__HEAP", "such as 512m or 2g"),
     ({"toml": "[cutover]\nlinger_seconds = -1"}, "cutover.linger_seconds", FILE, "greater than or equal to 0"),
     ({"flags": {"tables": {"key": 5}}}, "tables.key", "a command-line flag", "must be a text"),
+    ({"TABLES__TLS_KEY": "k.pem"}, "tables.tls_key", "__TLS_KEY", "tables.tls_certificate is missing"),
+    ({"TABLES__TLS_CERTIFICATE": "c.pem"}, "tables.tls_certificate", "__TLS_CERT", "tables.tls_key is missing"),
     ({"JOIN__TYPE": "cross"}, "join.type", "the variable POINTSMAN_JOIN__TYPE", "'left', 'inner', 'natural', 'right'"),
     ({"JOIN__LEFT": "cards"}, "join.left", "the variable POINTSMAN_JOIN__LEFT", "there are users, accounts"),
     ({"JOIN__KEY": "id"}, "sources.users.columns", "the built-in defaults", "the join key 'id' (join.key)"),

@@ -15,12 +15,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
+import psutil
 import pyarrow as pa
 from deephaven_core.proto import ticket_pb2
 from pydeephaven import Session, Table
 
 from pointsman.broker import clients
 from pointsman.broker.embedded import free_port
+from pointsman.broker.java import java_command
 from pointsman.broker.topics import TopicAdmin, fixed_topics, generation_topics
 from pointsman.domain.catalog import KEY, Catalog
 from pointsman.domain.errors import BrokerError
@@ -107,14 +109,17 @@ class Pipeline:
                 time.sleep(0.05)
 
     def publish(self, number: int) -> None:
-        """Makes it live, with the ends of its changelogs as what a reader must reach."""
+        self.say(self.with_live(number))
+
+    def with_live(self, number: int) -> Catalog:
+        """The catalog that publishes it, with the ends of its changelogs as what a reader must reach."""
         catalog = self.catalog
         generation = catalog.generations[number]
         live = replace(generation, state=State.LIVE, read_to=self.ends(generation), linger_until=None)
         if catalog.live is not None and catalog.live != number:
             old = replace(catalog.generations[catalog.live], state=State.LINGERING, linger_until=time.time() + 60)
             catalog = catalog.put(old)
-        self.say(replace(catalog.put(live), live=number))
+        return replace(catalog.put(live), live=number)
 
     def free(self, number: int) -> None:
         """Says that a generation is to be let go of; its topics stay, as they do until every server has."""
@@ -217,6 +222,17 @@ class TablesProcess:
     def signal(self, number: int) -> None:
         self.process.send_signal(number)
 
+    def live_bytes(self) -> int:
+        """Of its Java heap, what is left after a full collection."""
+        command = [str(Path(java_command()).with_name("jcmd")), str(self.process.pid), "GC.class_histogram"]
+        told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+        return int(told.splitlines()[-1].split()[-1])
+
+    def connections_to(self, port: int) -> int:
+        """Open sockets to a server on that port: each reader of topics has some of its own."""
+        found = psutil.Process(self.process.pid).net_connections("tcp")
+        return sum(bool(c.raddr) and c.raddr.port == port and c.status == psutil.CONN_ESTABLISHED for c in found)
+
     def stop(self) -> int:
         """Asked politely; its exit code."""
         self.process.terminate()
@@ -235,8 +251,10 @@ class TablesProcess:
 class Viewer:
     """A real client. Tables opened here stay open until it closes."""
 
-    def __init__(self, port: int, key: str = KEY_OF_VIEWERS) -> None:
-        self.session = Session(host="127.0.0.1", port=port, auth_type=PSK, auth_token=key)
+    def __init__(self, port: int, key: str = KEY_OF_VIEWERS, authority: bytes | None = None) -> None:
+        """With a certificate authority, by TLS."""
+        tls = {"use_tls": True, "tls_root_certs": authority} if authority else {}
+        self.session = Session(host="127.0.0.1", port=port, auth_type=PSK, auth_token=key, **tls)
 
     def open(self, name: str) -> Table:
         ticket = ticket_pb2.Ticket(ticket=f"a/kafka-orchestrator/f/{name}".encode())

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 import signal
 import socket
+import ssl
 import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from http.client import HTTPException
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -147,3 +150,41 @@ def test_a_port_in_use_is_said_before_anything_starts(
     assert f"error: 127.0.0.1:{port} cannot be bound" in server.log
     assert "POINTSMAN_TABLES__PORT" in server.log
     assert "Traceback" not in server.log
+
+
+def test_with_a_certificate_viewers_come_by_https_and_by_nothing_else(
+    tmp_path: Path, settings_of: Callable[[str], Settings], start: Callable[..., TablesProcess]
+) -> None:
+    certificate, key = self_signed(tmp_path)
+    files = {"POINTSMAN_TABLES__TLS_CERTIFICATE": str(certificate), "POINTSMAN_TABLES__TLS_KEY": str(key)}
+    server = start(settings_of("tls"), **files)
+    assert server.await_ready() == f"https://127.0.0.1:{server.port}"
+    client = Viewer(server.port, authority=certificate.read_bytes())
+    assert [row["state"] for row in rows(client.open("orchestrator_status"))] == ["STARTING"]
+    client.close()
+    trusting = ssl.create_default_context(cafile=str(certificate))
+    with urlopen(f"https://127.0.0.1:{server.port}/jsapi/dh-core.js", timeout=10, context=trusting) as answer:
+        assert answer.status == 200
+    with pytest.raises((OSError, HTTPException)):
+        urlopen(f"http://127.0.0.1:{server.port}/jsapi/dh-core.js", timeout=10)
+    assert server.stop() == 0
+
+
+def test_a_certificate_that_cannot_be_read_is_said_before_anything_starts(
+    tmp_path: Path, settings_of: Callable[[str], Settings], start: Callable[..., TablesProcess]
+) -> None:
+    missing = str(tmp_path / "missing.pem")
+    files = {"POINTSMAN_TABLES__TLS_CERTIFICATE": missing, "POINTSMAN_TABLES__TLS_KEY": missing}
+    server = start(settings_of("tls"), **files)
+    assert server.process.wait(30) == 1
+    assert f"error: tables.tls_certificate: {missing} cannot be read: No such file" in server.log
+    assert "Traceback" not in server.log
+
+
+def self_signed(folder: Path) -> tuple[Path, Path]:
+    """A certificate for 127.0.0.1, and its key."""
+    certificate, key = folder / "server.pem", folder / "server.key"
+    names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"]
+    made = ["-keyout", str(key), "-out", str(certificate), "-days", "2", "-nodes", "-newkey", "rsa:2048"]
+    subprocess.run(["openssl", "req", "-x509", *names, *made], check=True, capture_output=True)
+    return certificate, key

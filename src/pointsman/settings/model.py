@@ -61,6 +61,7 @@ class Settings(Section):
             followed = self.control.model_copy(update={"topic": f"{self.topics.prefix}control"})
             object.__setattr__(self, "control", followed)  # frozen for everybody else
         self._check_control()
+        self._check_tls()
         return self
 
     def _check_sources(self) -> None:
@@ -95,6 +96,14 @@ class Settings(Section):
         if key is not self.sources[first].columns.get(self.join.key):
             raise Misfit(
                 f"{at}.columns.{self.join.key}", f"the join key must have the same type as in sources.{first}.columns"
+            )
+
+    def _check_tls(self) -> None:
+        given = {name for name in ("tls_certificate", "tls_key") if getattr(self.tables, name)}
+        if len(given) == 1:
+            missing = "tls_key" if "tls_certificate" in given else "tls_certificate"
+            raise Misfit(
+                f"tables.{given.pop()}", f"tables.{missing} is missing: a certificate and its key come together"
             )
 
     def _check_control(self) -> None:

@@ -197,6 +197,12 @@ class Tables(Section):
     heap: Heap = Field("2g", description="heap of the tables server")
     keep_rows: int = Field(1_000_000, ge=1, description="newest rows that source views keep")
     console: bool = Field(False, description="let viewers run code on the server: for development only")
+    tls_certificate: str = Field("", description="PEM file with the certificate chain; with it, viewers come by https")
+    tls_key: str = Field("", description="PEM file with the private key of that certificate")
+
+    @property
+    def scheme(self) -> str:
+        return "https" if self.tls_certificate else "http"
 
 
 class Web(Section):
@@ -206,7 +212,7 @@ class Web(Section):
         SecretStr(""), description="key that POST /api/control asks for; generated and shown once when empty"
     )
     tables_url: str = Field(
-        "", description="address browsers reach the tables server at; default http://127.0.0.1:<tables.port>"
+        "", description="address browsers reach the tables server at; default http(s)://127.0.0.1:<tables.port>"
     )
     hosts: str = Field("", description="further names that browsers reach the page by, separated by commas")
     embed_in: str = Field("", description="origins, separated by blanks, whose pages may frame /embed/<table>")

@@ -21,7 +21,8 @@ CONSUMER = {
     "enable.auto.commit": "false",
     "allow.auto.create.topics": "false",
     "isolation.level": "read_committed",
-    "max.poll.records": "5000",
+    "max.poll.records": "10000",
+    "max.partition.fetch.bytes": "4194304",
     "fetch.max.wait.ms": "500",
     "receive.buffer.bytes": "1048576",
     "client.id": "pointsman-tables",
@@ -94,6 +95,11 @@ class Application:
     def is_settled(self) -> bool:
         """Whether the cycle of the last `show` is over."""
         return bool(self._stable.isSettled())
+
+    @property
+    def refused(self) -> int:
+        """Records of the topics that do not depend on a generation that were no rows, and were left out."""
+        return int(self._reader.refused())
 
     def list_generations(self, catalog: Catalog) -> None:
         """Makes the table of generations say what the catalog says."""

@@ -32,6 +32,7 @@ class Follower(threading.Thread):
         self._shown: int | None = None
         self._stopping = threading.Event()
         self._since: dict[int, float] = {}
+        self._refused_of_released = 0
 
     def run(self) -> None:
         self._application.list_generations(self._feed.latest)
@@ -53,7 +54,7 @@ class Follower(threading.Thread):
 
     def _step(self) -> None:
         busy = self._perform(self._feed.latest)
-        self._presence.tell(self._loaded, self._shown, self._problem())
+        self._presence.tell(self._loaded, self._shown, self._refused(), self._problem())
         if self._feed.follow(WAITING_SECONDS if busy else IDLE_SECONDS):
             self._application.list_generations(self._feed.latest)
 
@@ -102,7 +103,12 @@ class Follower(threading.Thread):
         generation = self._loaded.pop(number, None)
         if generation is not None:
             generation.release()
+            self._refused_of_released += generation.refused
             log.info("generation %d is let go of", number)
+
+    def _refused(self) -> int:
+        loaded = sum(generation.refused for generation in self._loaded.values())
+        return self._application.refused + self._refused_of_released + loaded
 
     def _problem(self) -> str:
         if self._unfit:

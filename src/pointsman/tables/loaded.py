@@ -62,6 +62,11 @@ class LoadedGeneration:
     def problem(self) -> str:
         return str(self._reader.problem())
 
+    @property
+    def refused(self) -> int:
+        """Records that were no rows, and were left out."""
+        return int(self._reader.refused())
+
     def has_reached(self, read_to: Mapping[str, Mapping[int, int]]) -> bool:
         """Whether every changelog has been read, and applied, to these offsets."""
         return all(

@@ -25,7 +25,8 @@ class Presence:
         self._last: tuple[object, ...] = ()
         self._due = 0.0
 
-    def tell(self, loaded: Iterable[int], shows: int | None, problem: str = "") -> None:
+    def tell(self, loaded: Iterable[int], shows: int | None, refused: int, problem: str = "") -> None:
+        """`refused`: records left out since the start. A change of that alone waits for the next heartbeat."""
         numbers = sorted(loaded)
         told = (numbers, shows, problem)
         if told == self._last and time.monotonic() < self._due:
@@ -38,6 +39,7 @@ class Presence:
                     "at": time.time(),
                     "loaded": numbers,
                     "shows": shows,
+                    "refused": refused,
                     "url": self._url,
                     "problem": problem,
                 }

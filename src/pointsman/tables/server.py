@@ -36,13 +36,14 @@ class TablesServer:
         self.settings = settings
         self.key = given or secrets.token_urlsafe(KEY_BYTES)
         self.key_was_generated = not given
-        self.url = f"http://{settings.tables.host}:{settings.tables.port}"
+        self.url = f"{settings.tables.scheme}://{settings.tables.host}:{settings.tables.port}"
         self._follower: Follower | None = None
         self._application: Application | None = None
 
     def start(self) -> None:
         started = time.monotonic()
         self._check_port()
+        self._check_tls()
         TopicAdmin(self.settings).ensure(fixed_topics(self.settings))
         feed = CatalogFeed(self.settings)
         catalog = feed.read_to_end()
@@ -78,6 +79,9 @@ class TablesServer:
                 "deephaven.configDir": str(folder / "config"),
                 "logback.configurationFile": str(APP / "logback.xml"),
                 "PeriodicUpdateGraph.targetCycleDurationMillis": str(tables.cycle_ms),
+                # How often a client that does not ask for an interval is updated: else once a second.
+                "barrage.minUpdateInterval": str(tables.cycle_ms),
+                **self._tls(),
             },
         )
         from deephaven_server import Server
@@ -89,6 +93,30 @@ class TablesServer:
                 f"the tables server did not start on {self.url}: {str(error).splitlines()[0]}",
                 "see the lines above; tables.port and tables.host say where it is bound",
             ) from error
+
+    def _tls(self) -> dict[str, str]:
+        tables = self.settings.tables
+        if not tables.tls_certificate:
+            return {}
+        return {
+            "ssl.identity.type": "privatekey",
+            "ssl.identity.certChainPath": str(Path(tables.tls_certificate).absolute()),
+            "ssl.identity.privateKeyPath": str(Path(tables.tls_key).absolute()),
+        }
+
+    def _check_tls(self) -> None:
+        """A file that cannot be read is said before anything starts."""
+        tables = self.settings.tables
+        for key, path in (("tls_certificate", tables.tls_certificate), ("tls_key", tables.tls_key)):
+            if not path:
+                continue
+            try:
+                Path(path).read_bytes()
+            except OSError as error:
+                raise TablesError(
+                    f"tables.{key}: {path} cannot be read: {error.strerror}",
+                    f"give the path of a PEM file that this user may read, as POINTSMAN_TABLES__{key.upper()}",
+                ) from error
 
     def _check_port(self) -> None:
         tables = self.settings.tables

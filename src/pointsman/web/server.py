@@ -38,7 +38,7 @@ class WebServer:
         self.key = given or secrets.token_urlsafe(KEY_BYTES)
         self.key_was_generated = not given
         self.url = f"http://{settings.web.host}:{settings.web.port}"
-        self.tables_url = settings.web.tables_url or f"http://127.0.0.1:{settings.tables.port}"
+        self.tables_url = settings.web.tables_url or f"{settings.tables.scheme}://127.0.0.1:{settings.tables.port}"
 
     def app(self) -> Starlette:
         web = self.settings.web

@@ -139,7 +139,7 @@ final class Decoder {
     }
 
     private Row row(final ConsumerRecord<byte[], byte[]> record, final Object[] values, final Parsed parsed) {
-        final String key = text(record.key());
+        final String key = key(record, values);
         return switch (rule) {
             case ANY, APPEND -> new Row(null, 0, false, values);
             case LATEST -> key == null || !(only.isEmpty() || only.equals(key)) ? null : new Row(key, 0, false, values);
@@ -148,6 +148,12 @@ final class Decoder {
                     ? null
                     : new Row(key, parsed.version, "d".equals(parsed.op), values);
         };
+    }
+
+    /** A row's key is mostly its first value too: one string for both, as long as the row lives. */
+    private static String key(final ConsumerRecord<byte[], byte[]> record, final Object[] values) {
+        final String key = text(record.key());
+        return values.length > 0 && values[0] instanceof String first && first.equals(key) ? first : key;
     }
 
     /** UTF-8, with what is not UTF-8 replaced, so that any bytes can be shown. */

@@ -4,23 +4,17 @@ import io.deephaven.engine.context.ExecutionContext;
 import io.deephaven.engine.liveness.LivenessScope;
 import io.deephaven.engine.liveness.LivenessScopeStack;
 import io.deephaven.engine.rowset.RowSet;
-import io.deephaven.engine.rowset.RowSetBuilderRandom;
 import io.deephaven.engine.rowset.RowSetFactory;
 import io.deephaven.engine.rowset.TrackingWritableRowSet;
-import io.deephaven.engine.rowset.WritableRowSet;
-import io.deephaven.engine.table.ColumnSource;
 import io.deephaven.engine.table.Table;
 import io.deephaven.engine.table.impl.QueryTable;
-import io.deephaven.engine.table.impl.sources.LongSingleValueSource;
-import io.deephaven.engine.table.impl.sources.SparseArrayColumnSource;
 import io.deephaven.engine.updategraph.UpdateGraph;
 import io.deephaven.util.SafeCloseable;
 import java.util.ArrayDeque;
-import java.util.Iterator;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BooleanSupplier;
 import java.util.function.UnaryOperator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,58 +22,51 @@ import org.slf4j.LoggerFactory;
 /**
  * A live table whose rows are put from outside, applied once per update cycle.
  *
- * <p>Promises: one row per key; a row never goes back to an older version, not even after its deletion; at most `keep`
- * rows, the newest; memory follows the rows that are shown. Data cannot fail it.
+ * <p>Promises: what {@link Places} promises of keyed rows; at most `keep` rows, the newest; memory follows the rows that
+ * are shown. Data cannot fail it.
  */
 public final class LiveRows implements Runnable, AutoCloseable {
-    /** A cycle spends at most this on one table, so that a generation being read does not slow the one being shown. */
+    /** A cycle spends at most this on one table, so that a generation being read does not slow the one on screen. */
     private static final long BUDGET_NANOS = 10_000_000L;
 
-    /** Versions remembered of rows that are gone, so that a replay does not bring them back. */
-    private static final long DELETED_VERSIONS = 1_000_000;
+    /** And this while there is nothing on screen: after a start, reading is all that counts. */
+    private static final long BUDGET_UNSEEN_NANOS = 100_000_000L;
 
     private static final Logger LOG = LoggerFactory.getLogger(LiveRows.class);
 
     private static final int PENDING_ROWS = 50_000;
 
-    private static final class Slot {
-        long row;
-        long version;
-        long addedIn;
-        long changedIn;
-    }
-
     private record Batch(List<Row> rows, Map<Integer, Long> positions) {}
 
     private final Kind[] kinds;
-    private final SparseArrayColumnSource<?>[] stores;
-    private final SeenRecords seen;
     private final long keep;
     private final boolean reuse;
+    private final SeenRecords seen;
+    private final Places places;
+    private final Columns columns;
     private final TrackingWritableRowSet rowSet;
     private final QueryTable table;
     private final ExecutionContext context;
     private final UpdateGraph graph;
+    private final BooleanSupplier onScreen;
     private final LivenessScope scope = new LivenessScope();
 
-    private final LinkedHashMap<String, Slot> slots = new LinkedHashMap<>();
-    private final LinkedHashMap<String, Long> deleted = new LinkedHashMap<>();
-    private final ArrayDeque<Long> free = new ArrayDeque<>();
     private final Map<Integer, Long> applied = new ConcurrentHashMap<>();
     private final ArrayDeque<Batch> pending = new ArrayDeque<>();
     private int pendingRows;
     private boolean closed;
-    private long nextRow;
-    private long cycle;
 
     /**
      * @param generation shown in a last column of that name; negative for a table without one
      * @param keep the most rows it holds; the oldest go first
      * @param reuse whether a removed row's place is taken by the next new one, which suits keyed rows, or new rows
      *     always come last
+     * @param once whether keys are source records, each appended the first time it is seen
+     * @param onScreen whether there is anything on screen, of this table or another
      */
     LiveRows(
             final ExecutionContext context,
+            final BooleanSupplier onScreen,
             final String[] names,
             final Kind[] kinds,
             final long generation,
@@ -87,28 +74,19 @@ public final class LiveRows implements Runnable, AutoCloseable {
             final boolean reuse,
             final boolean once) {
         this.context = context;
+        this.onScreen = onScreen;
         this.kinds = kinds;
         this.keep = keep;
         this.reuse = reuse;
         this.seen = once ? new SeenRecords() : null;
-        this.stores = new SparseArrayColumnSource<?>[kinds.length];
+        this.places = new Places(keep);
         this.graph = context.getUpdateGraph();
         // Row sets and columns take their update graph from the context that they are made in.
         try (final SafeCloseable ignored = context.open();
                 final SafeCloseable ignored2 = LivenessScopeStack.open(scope, false)) {
-            final Map<String, ColumnSource<?>> columns = new LinkedHashMap<>();
-            for (int column = 0; column < kinds.length; column++) {
-                stores[column] = kinds[column].store();
-                stores[column].startTrackingPrevValues();
-                columns.put(names[column], kinds[column].shown(stores[column]));
-            }
-            if (generation >= 0) {
-                final LongSingleValueSource number = new LongSingleValueSource();
-                number.set(generation);
-                columns.put("generation", number);
-            }
+            columns = new Columns(kinds);
             rowSet = RowSetFactory.empty().toTracking();
-            table = new QueryTable(rowSet, columns);
+            table = new QueryTable(rowSet, columns.shown(names, generation));
             table.setRefreshing(true);
             scope.manage(table);
         }
@@ -165,33 +143,72 @@ public final class LiveRows implements Runnable, AutoCloseable {
         }
     }
 
-    /** One update cycle. */
-    @Override
-    public void run() {
-        cycle++;
-        final long until = System.nanoTime() + BUDGET_NANOS;
-        final Changes changes = new Changes();
-        do {
-            final Batch batch;
-            synchronized (pending) {
-                batch = pending.poll();
-                if (batch == null) {
-                    break;
-                }
+    private Batch poll() {
+        synchronized (pending) {
+            final Batch batch = pending.poll();
+            if (batch != null) {
                 pendingRows -= batch.rows.size();
                 pending.notifyAll();
             }
+            return batch;
+        }
+    }
+
+    /** One update cycle. */
+    @Override
+    public void run() {
+        final long until = System.nanoTime() + (onScreen.getAsBoolean() ? BUDGET_NANOS : BUDGET_UNSEEN_NANOS);
+        final Changes changes = new Changes();
+        Batch batch;
+        while (System.nanoTime() < until && (batch = poll()) != null) {
             for (final Row row : batch.rows) {
                 try {
-                    changes.apply(row);
+                    apply(row, changes);
                 } catch (RuntimeException surprise) {
                     // What leaves a source's run() ends the whole server, and with it every viewer's tables.
                     LOG.error("a row was not applied", surprise);
                 }
             }
             applied.putAll(batch.positions);
-        } while (System.nanoTime() < until);
-        changes.publish();
+        }
+        if (!changes.isEmpty()) {
+            publish(changes.sum(rowSet, keep));
+        }
+    }
+
+    private void apply(final Row row, final Changes changes) {
+        if (seen != null && !seen.isNew(row.key)) {
+            return;
+        }
+        if (row.delete) {
+            places.remove(row.key, row.version, changes);
+            return;
+        }
+        final long at = row.key == null || seen != null
+                ? places.append(changes)
+                : places.put(row.key, row.version, changes);
+        if (at >= 0) {
+            columns.write(at, row.values);
+        }
+    }
+
+    private void publish(final Changes.Sum sum) {
+        rowSet.update(sum.added(), sum.removed());
+        try (final RowSet gone = sum.gone()) {
+            columns.clear(gone);
+            if (reuse) {
+                places.reuse(gone);
+            } else {
+                columns.free(rowSet, gone);
+            }
+        }
+        if (sum.isSilent()) {
+            sum.added().close();
+            sum.removed().close();
+            sum.modified().close();
+        } else {
+            table.notifyListeners(sum.added(), sum.removed(), sum.modified());
+        }
     }
 
     /** Stops taking rows; the table is freed when nobody else holds it. Call it when nothing shows the table. */
@@ -204,145 +221,5 @@ public final class LiveRows implements Runnable, AutoCloseable {
         }
         graph.removeSource(this);
         scope.release();
-    }
-
-    /** What one cycle changes. */
-    private final class Changes {
-        private final RowSetBuilderRandom added = RowSetFactory.builderRandom();
-        private final RowSetBuilderRandom modified = RowSetFactory.builderRandom();
-        private final RowSetBuilderRandom removed = RowSetFactory.builderRandom();
-        private final RowSetBuilderRandom addedAndRemoved = RowSetFactory.builderRandom();
-        private boolean any;
-
-        void apply(final Row row) {
-            if (seen != null && !seen.isNew(row.key)) {
-                return;
-            }
-            if (row.key == null || seen != null) {
-                write(append(), row);
-            } else if (row.delete) {
-                delete(row);
-            } else {
-                upsert(row);
-            }
-        }
-
-        private long append() {
-            final long at = nextRow++;
-            added.addKey(at);
-            return at;
-        }
-
-        private void upsert(final Row row) {
-            final Slot slot = slots.get(row.key);
-            if (slot == null) {
-                final Long buried = deleted.get(row.key);
-                if (buried != null && row.version < buried) {
-                    return;
-                }
-                deleted.remove(row.key);
-                final Slot fresh = new Slot();
-                fresh.row = free.isEmpty() ? nextRow++ : free.poll();
-                fresh.version = row.version;
-                fresh.addedIn = cycle;
-                slots.put(row.key, fresh);
-                added.addKey(fresh.row);
-                write(fresh.row, row);
-                if (slots.size() > keep) {
-                    final Iterator<Slot> oldest = slots.values().iterator();
-                    final Slot evicted = oldest.next();
-                    oldest.remove();
-                    drop(evicted);
-                }
-            } else if (row.version >= slot.version) {
-                slot.version = row.version;
-                if (slot.addedIn != cycle && slot.changedIn != cycle) {
-                    slot.changedIn = cycle;
-                    modified.addKey(slot.row);
-                }
-                write(slot.row, row);
-            }
-        }
-
-        private void delete(final Row row) {
-            final Slot slot = slots.get(row.key);
-            if (slot != null && row.version >= slot.version) {
-                slots.remove(row.key);
-                drop(slot);
-            }
-            if (slot == null || row.version >= slot.version) {
-                deleted.merge(row.key, row.version, Math::max);
-                if (deleted.size() > Math.min(keep, DELETED_VERSIONS)) {
-                    final Iterator<Long> oldest = deleted.values().iterator();
-                    oldest.next();
-                    oldest.remove();
-                }
-            }
-        }
-
-        private void drop(final Slot slot) {
-            any = true;
-            if (slot.addedIn == cycle) {
-                addedAndRemoved.addKey(slot.row);
-            } else {
-                removed.addKey(slot.row);
-            }
-        }
-
-        private void write(final long at, final Row row) {
-            any = true;
-            for (int column = 0; column < stores.length; column++) {
-                kinds[column].put(stores[column], at, row.values[column]);
-            }
-        }
-
-        void publish() {
-            if (!any) {
-                return;
-            }
-            final WritableRowSet addedRows = added.build();
-            final WritableRowSet removedRows = removed.build();
-            final WritableRowSet modifiedRows = modified.build();
-            try (final WritableRowSet passing = addedAndRemoved.build()) {
-                addedRows.remove(passing);
-                modifiedRows.remove(removedRows);
-                final long tooMany = slots.isEmpty() ? rowSet.size() + addedRows.size() - keep : 0;
-                if (tooMany > 0) {
-                    evict(tooMany, addedRows, removedRows, passing);
-                }
-                rowSet.update(addedRows, removedRows);
-                passing.insert(removedRows);
-                for (final SparseArrayColumnSource<?> store : stores) {
-                    store.setNull(passing);
-                }
-                if (reuse) {
-                    passing.forAllRowKeys(free::add);
-                } else {
-                    SparseBlocks.free(stores, rowSet, passing);
-                }
-            }
-            if (addedRows.isEmpty() && removedRows.isEmpty() && modifiedRows.isEmpty()) {
-                addedRows.close();
-                removedRows.close();
-                modifiedRows.close();
-            } else {
-                table.notifyListeners(addedRows, removedRows, modifiedRows);
-            }
-        }
-
-        /** Appended rows: the lowest are the oldest. */
-        private void evict(
-                final long count,
-                final WritableRowSet addedRows,
-                final WritableRowSet removedRows,
-                final WritableRowSet passing) {
-            final long ofOld = Math.min(count, rowSet.size());
-            try (final RowSet old = rowSet.subSetByPositionRange(0, ofOld);
-                    final RowSet fresh = addedRows.subSetByPositionRange(0, count - ofOld)) {
-                removedRows.insert(old);
-                passing.insert(fresh);
-                addedRows.remove(fresh);
-            }
-        }
     }
 }

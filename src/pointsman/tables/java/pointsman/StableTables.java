@@ -39,7 +39,8 @@ public final class StableTables implements Runnable {
     private Map<String, Table> wanted;
     private long nextRow;
     private long cycle;
-    private volatile long switchedIn;
+    private long switchedIn;
+    private volatile boolean onScreen;
 
     public StableTables(final ExecutionContext context) {
         this.context = context;
@@ -80,6 +81,11 @@ public final class StableTables implements Runnable {
         return wanted == null && cycle > switchedIn + 1;
     }
 
+    /** Whether anything has been shown yet. */
+    boolean isOnScreen() {
+        return onScreen;
+    }
+
     @Override
     public synchronized void run() {
         cycle++;
@@ -91,6 +97,7 @@ public final class StableTables implements Runnable {
         }
         switchedIn = cycle;
         wanted = null;
+        onScreen = true;
     }
 
     private void replace(final Stable stable, final Table content) {

@@ -9,14 +9,17 @@ import java.util.List;
 /** The way in from Python: makes live tables and feeds them. */
 public final class Tables {
     private final ExecutionContext context;
+    private final StableTables stable;
 
     /** Uses the update graph of the calling thread's execution context. */
     public Tables() {
         this.context = ExecutionContext.getContext();
+        this.stable = new StableTables(context);
     }
 
+    /** The tables that viewers open. */
     public StableTables stable() {
-        return new StableTables(context);
+        return stable;
     }
 
     /**
@@ -39,6 +42,7 @@ public final class Tables {
         final Kind[] kinds = kinds(columns);
         final LiveRows rows = new LiveRows(
                 context,
+                stable::isOnScreen,
                 column(columns, 0),
                 kinds,
                 generation,
@@ -51,7 +55,8 @@ public final class Tables {
 
     /** A live table that only {@link LiveRows#put} fills. */
     public LiveRows rows(final List<List<String>> columns) {
-        return new LiveRows(context, column(columns, 0), kinds(columns), -1, Long.MAX_VALUE, true, false);
+        return new LiveRows(
+                context, stable::isOnScreen, column(columns, 0), kinds(columns), -1, Long.MAX_VALUE, true, false);
     }
 
     /** The definition of a data table with these columns: `generation` comes last. */

@@ -75,7 +75,8 @@ public final class TopicReader implements Runnable, AutoCloseable {
                 read(client);
             } catch (WakeupException | InterruptedException ended) {
                 // Only close() wakes us.
-            } catch (Exception | LinkageError failure) { // a client that misses a class must not end us unsaid
+            } catch (Throwable failure) {
+                // Also an Error: a reader that ended in silence would leave its tables frozen.
                 problem = failure.getClass().getSimpleName() + ": " + failure.getMessage();
             } finally {
                 consumer = null;
@@ -146,11 +147,12 @@ public final class TopicReader implements Runnable, AutoCloseable {
 
     private void hand(final KafkaConsumer<byte[], byte[]> client, final ConsumerRecords<byte[], byte[]> records)
             throws InterruptedException {
+        final Map<TopicPartition, Long> read = new HashMap<>();
         final Map<String, Map<Integer, Long>> moved = new HashMap<>();
         for (final TopicPartition where : client.assignment()) {
             final Long position = position(client, where);
             if (position != null && !position.equals(positions.get(where))) {
-                positions.put(where, position);
+                read.put(where, position);
                 moved.computeIfAbsent(where.topic(), topic -> new HashMap<>()).put(where.partition(), position);
             }
         }
@@ -167,6 +169,8 @@ public final class TopicReader implements Runnable, AutoCloseable {
             }
             target.rows.offer(rows, entry.getValue());
         }
+        // Only now: after a failure on the way, these records are read again.
+        positions.putAll(read);
     }
 
     private static Long position(final KafkaConsumer<byte[], byte[]> client, final TopicPartition where) {
