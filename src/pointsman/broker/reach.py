@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pointsman.domain.errors import BrokerError
-from pointsman.settings import Kafka
+from pointsman.settings import Settings
 
 SECONDS = 5.0
 
@@ -36,12 +36,20 @@ def addresses(servers: str) -> Iterator[Address]:
             yield Address(server, said, False, step)
 
 
-def require(kafka: Kafka) -> None:
-    """Raises BrokerError unless one of the addresses accepts connections."""
-    tried = []
-    for address in addresses(kafka.bootstrap_servers):
-        if address.answers:
-            return
-        tried.append(address)
-    said = "; ".join(f"{address.server}: {address.says}" for address in tried)
-    raise BrokerError(f"the broker cannot be reached: {said}", tried[0].next_step)
+def require(settings: Settings) -> None:
+    """Raises BrokerError unless, of each cluster, one of the addresses accepts connections."""
+    for servers in all_servers(settings):
+        tried = []
+        for address in addresses(servers):
+            if address.answers:
+                break
+            tried.append(address)
+        else:
+            said = "; ".join(f"{address.server}: {address.says}" for address in tried)
+            raise BrokerError(f"the broker cannot be reached: {said}", tried[0].next_step)
+
+
+def all_servers(settings: Settings) -> list[str]:
+    """Of each cluster that the settings name, once."""
+    clusters = (settings.kafka, settings.own_cluster, settings.control_cluster)
+    return list(dict.fromkeys(cluster.bootstrap_servers for cluster in clusters))

@@ -217,7 +217,7 @@ def _topics(loaded: Settings) -> TopicAdmin:
     from pointsman.broker import reach
     from pointsman.broker.topics import TopicAdmin, fixed_topics
 
-    reach.require(loaded.kafka)
+    reach.require(loaded)
     admin = TopicAdmin(loaded)
     admin.ensure(fixed_topics(loaded))
     return admin

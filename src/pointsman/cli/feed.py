@@ -39,7 +39,7 @@ def run(
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, stop)
     loaded = settings.load()
-    reach.require(loaded.kafka)
+    reach.require(loaded)
     feed = Feed(loaded, rate)
     feed.begin()
     typer.echo(f"ready: {rate:g} happenings a second")

@@ -70,7 +70,7 @@ def _inferred(topics: dict[str, str], broker: str | None) -> tuple[dict[str, dic
     from pointsman.settings.load import DEFAULT_SOURCES
 
     loaded = settings.load(flags={"kafka": {"bootstrap_servers": broker}})
-    reach.require(loaded.kafka)
+    reach.require(loaded)
     admin = TopicAdmin(loaded)
     sources: dict[str, dict[str, Any]] = {}
     notes: dict[str, list[str]] = {}

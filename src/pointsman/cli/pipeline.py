@@ -29,7 +29,7 @@ def run(context: typer.Context) -> None:
 
     logbook.begin(context.obj)
     loaded = settings.load()
-    reach.require(loaded.kafka)
+    reach.require(loaded)
     asked = threading.Event()
 
     def stop(_signal: int, _frame: FrameType | None) -> None:

@@ -32,7 +32,7 @@ def run(
 
     logbook.begin(context.obj)
     loaded = settings.load(flags={"tables": {"port": port}})
-    reach.require(loaded.kafka)
+    reach.require(loaded)
     server = TablesServer(loaded)
     asked = threading.Event()
 

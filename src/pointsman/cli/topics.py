@@ -19,7 +19,7 @@ def run(as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = Fa
     from pointsman.web.planning import Planner
 
     loaded = settings.load()
-    reach.require(loaded.kafka)
+    reach.require(loaded)
     found = Planner(loaded).topics()
     if as_json:
         typer.echo(json.dumps({"topics": found}))

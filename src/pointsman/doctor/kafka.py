@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pointsman.broker.permissions import Permissions
-from pointsman.broker.reach import addresses
+from pointsman.broker.reach import addresses, all_servers
 from pointsman.broker.source_check import newest_values
 from pointsman.broker.topics import TopicAdmin, fixed_topics
 from pointsman.doctor import findings
@@ -20,7 +20,7 @@ SAMPLE = 100  # newest records of each partition
 
 
 def examine(settings: Settings) -> Iterator[Finding]:
-    reached = list(_reach(settings.kafka.bootstrap_servers))
+    reached = [finding for servers in all_servers(settings) for finding in _reach(servers)]
     yield from reached
     if not any(finding.level is findings.Level.OK for finding in reached):
         yield findings.skipped("broker", "none of its addresses answers")

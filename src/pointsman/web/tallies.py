@@ -136,7 +136,7 @@ class Tallies:
         followed = [names.verdicts, names.journal, names.dead_letters]
         starts, ends = admin.start_offsets(followed), admin.end_offsets(followed)
         return Tail(
-            self._settings.kafka,
+            self._settings.own_cluster,
             {t: {p: self._begin(t, p, start, ends[t][p]) for p, start in parts.items()} for t, parts in starts.items()},
         )
 
