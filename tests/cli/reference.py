@@ -31,7 +31,7 @@ HEAD = """\
 | 1 | failed: a sentence on stderr says what, and what to do next |
 | 2 | the command line itself is wrong |
 | 3 | timed out; what was waited for may still come |
-| 4 | not allowed: another Pointsman has taken over |
+| 4 | not allowed: the broker forbids it, or another Pointsman has taken over |
 """
 
 

@@ -6,7 +6,7 @@ from confluent_kafka import KafkaError
 
 from pointsman.broker.security import principal
 from pointsman.broker.tls import SPOKEN
-from pointsman.domain.errors import BrokerError
+from pointsman.domain.errors import BrokerError, NotAllowed
 from pointsman.settings import Connection, Mechanism
 
 DENIED = {
@@ -91,7 +91,7 @@ def refusal(
 def _denied(what: str, kind: str, kafka: Connection, operation: str, on: str) -> BrokerError:
     thing = f"{kind} '{on}'" if on else f"the {kind}"
     who = principal(kafka)
-    return BrokerError(
+    return NotAllowed(
         f"{what} on {kafka.bootstrap_servers}: {who} may not {operation or 'do that'} on {thing}",
         f"have {operation or 'it'} on {thing} allowed to {who} (docs/how-to/secured-kafka.md lists what is needed)",
     )

@@ -4,6 +4,7 @@
     ├── SettingsError         a key or value in a flag, a variable or pointsman.toml
     ├── EnvironmentProblem    this machine: Java, jars, ports, disk
     ├── BrokerError           Kafka cannot be reached, refuses us, or misses a topic
+    │   ├── NotAllowed        it knows us, and does not permit what we ask
     │   └── TopicTaken        a generation's topic exists already: a leftover, and its number is burnt
     ├── PipelineError         Spark cannot run the generation: slots, a query that died
     │   └── NoRoom            not enough slots now; freeing a lingering generation may help
@@ -42,6 +43,10 @@ class EnvironmentProblem(PointsmanError): ...
 
 
 class BrokerError(PointsmanError): ...
+
+
+class NotAllowed(BrokerError):
+    exit_code = NOT_ALLOWED
 
 
 class TopicTaken(BrokerError): ...
