@@ -96,6 +96,15 @@ def test_the_settings_of_an_example_are_right(folder: str) -> None:
     load(env={}, toml=EXAMPLES / folder / "pointsman.toml")
 
 
+def test_the_showcase_s_secured_settings_come_from_the_environment_and_are_complete() -> None:
+    folder = EXAMPLES / "04_bishowcase"
+    lines = (folder / "secured.env.example").read_text().splitlines()
+    env = dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+    kafka = load(env=env, toml=folder / "pointsman.toml").kafka
+    assert (kafka.security_protocol, kafka.sasl.mechanism) == ("SASL_SSL", "OAUTHBEARER")
+    assert kafka.oidc.client_secret.get_secret_value() == env["POINTSMAN_KAFKA__OIDC__CLIENT_SECRET"]
+
+
 def test_every_example_is_in_the_list() -> None:
     listed = set(re.findall(r"^\| \[(\d\d_\w+)\]", (EXAMPLES / "README.md").read_text(), re.MULTILINE))
     assert listed == set(FOLDERS)
