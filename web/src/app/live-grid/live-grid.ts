@@ -56,7 +56,10 @@ export class LiveGrid {
   private readonly connection = inject(TablesConnection);
   private readonly searchBox = viewChild<ElementRef<HTMLInputElement>>('searchBox');
   private api: GridApi<LiveRow> | null = null;
-  private readonly source = new ViewportSource((window) => this.show(window));
+  private readonly source = new ViewportSource(
+    (window) => this.show(window),
+    (holding) => this.held.set(holding),
+  );
   private columnsShown = '';
   private turn = 0;
   private typing: ReturnType<typeof setTimeout> | undefined;
@@ -66,6 +69,8 @@ export class LiveGrid {
   protected readonly size = signal<number | null>(null);
   protected readonly total = signal(0);
   protected readonly problem = signal('');
+  /** The rows on screen are from before a restart of the server, which is still reading. */
+  protected readonly held = signal(false);
   protected readonly csv = new CsvDownload();
   protected readonly hidden = signal<ReadonlySet<string>>(new Set());
   protected readonly narrowed = computed(() => this.size() !== null && this.size() !== this.total());
