@@ -82,6 +82,10 @@ class PlayedPipeline(Pipeline):
                     record = (verdict.key.encode(), json.dumps(verdict.to_json()).encode())
                     self.write(self.settings.names.verdicts, [record])
 
+    def tell(self, entry: Entry) -> None:
+        """Writes it to the journal."""
+        self.write(self.settings.names.journal, [(None, json.dumps(entry.to_json()).encode())])
+
     def dead_letter(self, offset: int, payload: bytes, detail: str = "Unexpected end") -> None:
         where = {"source": "users", "topic": "users", "partition": 0, "offset": offset, "ts": 1_700_000_000_000}
         why = {"generation": 1, "reason": "not-json", "detail": detail, "length": len(payload)}
@@ -97,8 +101,7 @@ class PlayedPipeline(Pipeline):
         names, text = self.settings.names, texts[0]
         refused = Verdict(9, 9, Outcome.REFUSED, text, None, 1, time.time(), text)
         self.write(names.verdicts, [(refused.key.encode(), json.dumps(refused.to_json()).encode())])
-        entry = Entry(time.time(), Level.WARN, text, text)
-        self.write(names.journal, [(None, json.dumps(entry.to_json()).encode())])
+        self.tell(Entry(time.time(), Level.WARN, text, text))
         self.dead_letter(1000, text.encode(), text)
 
 

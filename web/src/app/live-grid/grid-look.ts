@@ -15,6 +15,7 @@ export const GRID_LOOK: GridOptions<LiveRow> = {
   alwaysShowVerticalScroll: true,
   // Room for it even where the system draws scrollbars over the page: the grid's own would cover the last column.
   scrollbarWidth: 16,
+  suppressNoRowsOverlay: true, // the page says it in its own words
   rowHeight: 30,
   headerHeight: 34,
   rowBuffer: 12,
