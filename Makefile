@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo setup page chromium check test test-fast test-page bench bench-peers bench-switch sbom audit lock clean
+.PHONY: help demo setup page chromium check test test-fast test-page pictures bench bench-peers bench-switch sbom audit lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -57,6 +57,9 @@ test-fast: setup ## the tests that need no process: seconds
 
 test-page: setup ## the page's own tests
 	cd web && NG_CLI_ANALYTICS=false npm test --silent
+
+pictures: setup chromium ## take the screenshots of docs/images anew
+	$(BIN)/python -m tests.web.screenshots docs/images
 
 test: check chromium test-page ## set up, then style, types and every test
 	$(BIN)/pytest

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+import base64
 import json
-import os
-import signal
-import subprocess
-import sys
+import math
 import threading
 import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pointsman.broker.embedded import free_port
 from pointsman.broker.tail import Tail
-from pointsman.domain.generation import State
+from pointsman.domain.generation import Generation, State
+from pointsman.domain.journal import Entry, Level
 from pointsman.domain.verdict import Outcome, Verdict
 from pointsman.settings import Settings
 from tests.tables.stage import KEY_OF_VIEWERS, Pipeline, TablesProcess, account, final, user
+from tests.web import browser, processes
+from tests.web.processes import OPERATOR_KEY, WebProcess
 
-OPERATOR_KEY = "an-operator-key-for-tests"
-WEB = Path(__file__).parents[2] / "web"
+THREE_DAYS_MS = 3 * 86_400_000
 HOSTILE = [
     "hostile <img src=x onerror=alert(1)>",
     "<script>alert('hostile')</script>",
@@ -34,55 +34,18 @@ HOSTILE = [
 ]
 
 
-class WebProcess:
-    """`pointsman web` as a process of its own, on a port that it keeps over restarts."""
-
-    def __init__(self, settings: Settings, tables_url: str, folder: Path) -> None:
-        self.port = free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
-        self._log = folder / "web.log"
-        self._env = {
-            "POINTSMAN_HOME": str(folder),
-            "POINTSMAN_KAFKA__BOOTSTRAP_SERVERS": settings.kafka.bootstrap_servers,
-            "POINTSMAN_TOPICS__PREFIX": settings.topics.prefix,
-            "POINTSMAN_CONTROL__TOPIC": settings.control.topic,
-            "POINTSMAN_WEB__PORT": str(self.port),
-            "POINTSMAN_WEB__OPERATOR_KEY": OPERATOR_KEY,
-            "POINTSMAN_WEB__TABLES_URL": tables_url,
-        }
-        self.process = self._start()
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        with self._log.open("ab") as log:
-            process = subprocess.Popen(
-                [str(Path(sys.executable).with_name("pointsman")), "web"],
-                env={**os.environ, **self._env},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                cwd=self._log.parent,
-            )
-        assert process.stdout is not None
-        line = process.stdout.readline().decode().strip()
-        assert line == f"ready {self.url}", f"said {line!r}; {self._log.read_text()[-2000:]}"
-        return process
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.wait()
-
-    def revive(self) -> None:
-        self.process = self._start()
-
-
 class PlayedPipeline(Pipeline):
     """Heartbeats while it is `alive`, and a verdict for every control message."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, past_seconds: int = 0) -> None:
+        """`past_seconds` of heartbeats are there at once, for the charts."""
         super().__init__(settings)
+        self.news: dict[str, Any] = {}
         self.alive = threading.Event()
         self.alive.set()
         self._ended = threading.Event()
+        now = time.time()
+        self._report(self.status(now - past_seconds + second) for second in range(past_seconds))
         self._threads = [threading.Thread(target=self._beat), threading.Thread(target=self._answer)]
         for thread in self._threads:
             thread.start()
@@ -92,17 +55,22 @@ class PlayedPipeline(Pipeline):
         for thread in self._threads:
             thread.join()
 
+    def status(self, at: float) -> dict[str, Any]:
+        """A status record; `news` replaces parts of it."""
+        topics = {f"{s.name}Topic": s.topic for s in self.settings.spec().sources}
+        live = {"generation": self.catalog.live, "state": "SERVING" if self.catalog.live else "STARTING"}
+        words = {"joinType": "left", "lastApplied": "", "progress": "", "lastError": ""}
+        wave = math.sin(at / 40) + 0.4 * math.sin(at / 7)
+        figures = {"rate": 900 + 80 * wave, "lag": max(0, round(4 * wave)), "freshness": 0.02 + 0.008 * abs(wave)}
+        return {**topics, **words, **live, **figures, "at": at, **self.news}
+
     def _beat(self) -> None:
-        spec = self.settings.spec()
         while not self._ended.wait(0.5):
             if self.alive.is_set():
-                status = {f"{s.name}Topic": s.topic for s in spec.sources}
-                live = {"generation": self.catalog.live, "state": "SERVING" if self.catalog.live else "STARTING"}
-                figures = {"rate": 900.0, "lag": 3, "freshness": 0.02, "at": time.time()}
-                record = {**status, "joinType": "left", "lastApplied": "", "progress": "", "lastError": ""}
-                self.write(
-                    self.settings.names.status, [(b"status", json.dumps({**record, **live, **figures}).encode())]
-                )
+                self._report([self.status(time.time())])
+
+    def _report(self, records: Iterable[dict[str, Any]]) -> None:
+        self.write(self.settings.names.status, ((b"status", json.dumps(record).encode()) for record in records))
 
     def _answer(self) -> None:
         topic = self.settings.control.topic
@@ -114,32 +82,57 @@ class PlayedPipeline(Pipeline):
                     record = (verdict.key.encode(), json.dumps(verdict.to_json()).encode())
                     self.write(self.settings.names.verdicts, [record])
 
-    def dead_letters(self, count: int) -> None:
-        def letter(offset: int) -> tuple[bytes, bytes]:
-            where = {"source": "users", "topic": "users", "partition": 0, "offset": offset, "ts": 1_700_000_000_000}
-            why = {
-                "generation": 1,
-                "reason": "not-json",
-                "detail": "Unexpected end",
-                "payload": "eyJhIjo=",
-                "length": 5,
-            }
-            return f"users-0-{offset}".encode(), json.dumps(where | why).encode()
+    def tell(self, entry: Entry) -> None:
+        """Writes it to the journal."""
+        self.write(self.settings.names.journal, [(None, json.dumps(entry.to_json()).encode())])
 
-        self.write(self.settings.names.dead_letters, (letter(i) for i in range(count)))
+    def dead_letter(self, offset: int, payload: bytes, detail: str = "Unexpected end") -> None:
+        where = {"source": "users", "topic": "users", "partition": 0, "offset": offset, "ts": 1_700_000_000_000}
+        why = {"generation": 1, "reason": "not-json", "detail": detail, "length": len(payload)}
+        letter = {**where, **why, "payload": base64.b64encode(payload).decode()}
+        self.write(self.settings.names.dead_letters, [(f"users-0-{offset}".encode(), json.dumps(letter).encode())])
+
+    def hostile(self, texts: Sequence[str]) -> None:
+        """Puts each into every text column of the live generation, and the first into whatever else people read."""
+        live = self.catalog.generations[self.catalog.live or 1]
+        columns = ("userId", "name", "email", "accountType")
+        rows = [user(i, live.number) | account(i) | dict.fromkeys(columns, text) for i, text in enumerate(texts)]
+        self.write(live.final, (final(row["userId"], 1, row) for row in rows))
+        names, text = self.settings.names, texts[0]
+        refused = Verdict(9, 9, Outcome.REFUSED, text, None, 1, time.time(), text)
+        self.write(names.verdicts, [(refused.key.encode(), json.dumps(refused.to_json()).encode())])
+        self.tell(Entry(time.time(), Level.WARN, text, text))
+        self.dead_letter(1000, text.encode(), text)
+
+
+def two_thousand(pipeline: Pipeline, generation: Generation) -> None:
+    """Users with an account each, five of whom were last heard of three days after the others."""
+    pipeline.fill(generation, 2000)
+    later = (user(i, generation.number) | account(i) for i in range(5))
+    pipeline.write(generation.final, (final(row["userId"], THREE_DAYS_MS, row) for row in later))
 
 
 class BrowserStage:
-    def __init__(self, settings: Settings, folder: Path) -> None:
+    """Two generations, the first one live, five dead letters, and the servers that show them."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        folder: Path,
+        fill: Callable[[Pipeline, Generation], None] = two_thousand,
+        past_seconds: int = 0,
+    ) -> None:
         self.settings, self.folder = settings, folder
-        self.pipeline = PlayedPipeline(settings)
+        self.pipeline = PlayedPipeline(settings, past_seconds)
         for number in (1, 2):
-            self.pipeline.fill(self.pipeline.build(number), 2000)
+            fill(self.pipeline, self.pipeline.build(number))
         self.pipeline.publish(1)
-        self.pipeline.dead_letters(5)
+        for offset in range(5):
+            self.pipeline.dead_letter(offset, b'{"a":')
         self.tables = TablesProcess(settings, folder)
         self.tables_url = f"http://127.0.0.1:{self.tables.port}"
-        self.web = WebProcess(settings, self.tables_url, folder)
+        self.web = WebProcess(folder, self.tables_url, processes.variables(settings, folder))
+        self.web.await_ready()
         self.tables.await_ready()
 
     def close(self) -> None:
@@ -148,7 +141,7 @@ class BrowserStage:
         self.tables.kill()
 
     def run(self, script: str, **env: str) -> None:
-        """Runs a browser script, doing what it asks for; its complaint is the test's."""
+        """Runs a browser script, playing the pipeline and killing servers as it asks for."""
         variables = {
             "WEB_URL": self.web.url,
             "VIEWER_KEY": KEY_OF_VIEWERS,
@@ -156,34 +149,9 @@ class BrowserStage:
             "HOSTILE": json.dumps(HOSTILE),
             **env,
         }
-        log = self.folder / "browser.log"
-        with log.open("wb") as errors:
-            browser = subprocess.Popen(
-                ["node", f"e2e/{script}"],
-                cwd=WEB,
-                env={**os.environ, **variables},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                start_new_session=True,
-            )
-        assert browser.stdin is not None
-        assert browser.stdout is not None
-        done = False
-        try:
-            for line in browser.stdout:
-                wish = json.loads(line)
-                done = wish["wish"] == "done"
-                if not done:
-                    self._do(wish)
-                    browser.stdin.write(b"{}\n")
-                    browser.stdin.flush()
-            assert (browser.wait(30), done) == (0, True), log.read_text()[-4000:]
-        finally:
-            if browser.poll() is None:
-                os.killpg(browser.pid, signal.SIGKILL)
+        browser.run(script, self.folder / "browser.log", variables, self._do)
 
-    def _do(self, wish: dict[str, Any]) -> None:
+    def _do(self, wish: browser.Wish) -> None:
         match wish["wish"], wish.get("what"):
             case "publish", _:
                 self.pipeline.publish(wish["number"])
@@ -192,9 +160,13 @@ class BrowserStage:
                 lingering = replace(old, state=State.LINGERING, linger_until=time.time() + 60)
                 self.pipeline.say(self.pipeline.catalog.put(lingering))
             case "hostile", _:
-                rows = [user(i, 1) | account(i) | {"userId": f"z{i}", "name": text} for i, text in enumerate(HOSTILE)]
-                live = self.pipeline.catalog.generations[1]
-                self.pipeline.write(live.final, (final(row["userId"], 1, row) for row in rows))
+                self.pipeline.hostile(HOSTILE)
+            case "news", _:
+                self.pipeline.news = wish["status"]
+            case "build", _:
+                self.pipeline.build(wish["number"])
+            case "forget", _:
+                self.pipeline.forget(wish["number"])
             case "kill", "pipeline":
                 self.pipeline.alive.clear()
             case "revive", "pipeline":

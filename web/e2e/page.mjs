@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
-import { expect, Grid, openBrowser, openPage, please, until } from './stage.mjs';
+import { expect, Grid, openBrowser, openPage, please, textOf, until } from './stage.mjs';
 
 const { WEB_URL, VIEWER_KEY, OPERATOR_KEY, HOSTILE, SWITCHES = '30' } = process.env;
 const address = (path) => `${WEB_URL}${path}#key=${encodeURIComponent(VIEWER_KEY)}`;
@@ -13,6 +13,8 @@ const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core'
 const browser = await openBrowser();
 try {
   await rowsAndOrder();
+  await columnFilters();
+  await overlayScrollbars();
   await hostileText();
   await switches();
   await thePoints();
@@ -53,20 +55,63 @@ async function rowsAndOrder() {
   await context.close();
 }
 
+async function overlayScrollbars() {
+  for (const scrollbars of [true, false]) {
+    const another = await openBrowser({ scrollbars });
+    const { page } = await openPage(another, address('/'));
+    const grid = new Grid(page);
+    await until('the first rows come', () => grid.column('generation'), (cells) => cells.length > 10);
+    expect((await grid.hiddenWidth()) < 1, `the last column is not under the scrollbar, ${scrollbars ? 'beside' : 'over'} the page`);
+    await another.close();
+  }
+}
+
+/** One column filter of each kind, set in the grid's own menus. */
+async function columnFilters() {
+  const { page, errors, context } = await openPage(browser, address('/?sort=userId:asc'));
+  const grid = new Grid(page);
+  await until('all rows are there', () => grid.count(), (text) => text === '2,000 rows');
+  const filtered = async (column, choice, value, count) => {
+    await grid.filter(column, choice, value);
+    await until(`${column} ${choice.toLowerCase()} ${value}`, () => grid.count(), (text) => text === count);
+    await grid.resetFilter();
+    await until('and without it, all', () => grid.count(), (text) => text === '2,000 rows');
+  };
+  await filtered('name', 'Contains', 'USER 199', '11 of 2,000 rows');
+  await filtered('email', 'Begins with', 'u7@', '1 of 2,000 rows');
+  await filtered('balance', 'Less than', '10', '10 of 2,000 rows');
+  await filtered('age', 'Equals', '20', '40 of 2,000 rows');
+  await filtered('eventTime', 'Before', '2023-11-16', '1,995 of 2,000 rows');
+  await filtered('eventTime', 'After', '2023-11-16', '5 of 2,000 rows');
+  expect(errors.length === 0, `no error in the console: ${errors.join(' | ')}`);
+  await context.close();
+}
+
 async function hostileText() {
   await please('hostile');
   const { page, errors, context } = await openPage(browser, address('/?filter=hostile'));
   const grid = new Grid(page);
   const texts = JSON.parse(HOSTILE);
   await until('the hostile rows come', () => grid.column('userId'), (ids) => ids.length === texts.length);
-  const shown = await grid.column('name');
-  expect(texts.every((text) => shown.some((cell) => text.startsWith(cell.replace(/…$/, '')))), 'each is shown as the text it is');
-  expect((await page.$$('.grid img, .grid script, .grid a')).length === 0, 'none became markup');
+  for (const column of ['userId', 'name', 'email', 'accountType']) {
+    const shown = await grid.column(column);
+    expect(texts.every((text) => shown.some((cell) => text.startsWith(cell.replace(/…$/, '')))), `in ${column} each is shown as the text it is`);
+  }
+  await page.hover('.ag-cell[col-id=name]:has-text("<img")');
+  await until('a tooltip shows it as text', () => textOf(page, '.ag-tooltip'), (text) => text === texts[0]);
   const [download] = await Promise.all([page.waitForEvent('download'), page.click('text=Export CSV')]);
   const csv = readFileSync(await download.path(), 'utf8');
   expect(csv.trimEnd().split('\r\n').length >= texts.length + 1, 'the export has what is filtered');
   expect(!/(^|,)"?[=+@-][a-zA-Z]/m.test(csv), 'no cell of the export starts a formula');
-  expect(csv.includes(`"'=cmd()`), 'a formula is exported as text');
+  expect(csv.split(`"'=cmd()`).length === 5, 'a formula is exported as text in every column');
+  await page.keyboard.press('p');
+  await until('a hostile verdict is text', () => textOf(page, 'pm-verdicts'), (text) => text.includes(texts[0]));
+  await until('a hostile journal entry is text', () => textOf(page, 'pm-journal'), (text) => text.includes(texts[0]));
+  await page.keyboard.press('4');
+  await until('a hostile dead letter comes', () => grid.column('detail'), (cells) => cells.includes(texts[0]));
+  await page.dblclick(`.ag-cell[col-id=detail]:has-text("<img")`);
+  await until('its payload is text', () => textOf(page, 'pm-dead-letter pre'), (text) => text === texts[0]);
+  expect((await page.$$('img[src=x], pm-root script, pm-root a')).length === 0, 'nothing became markup');
   expect(errors.length === 0, `nothing ran: ${errors.join(' | ')}`);
   await context.close();
 }

@@ -39,17 +39,21 @@ export async function until(claim, look, holds = Boolean, seconds = 30) {
   }
 }
 
+/** The text of all that match, now; empty where nothing does. Playwright's own `textContent` would wait for it. */
+export function textOf(page, selector) {
+  return page.$$eval(selector, (elements) => elements.map(({ textContent }) => textContent.trim()).join(' '));
+}
+
 /** Expected while a server is down: the browser itself writes these, whatever a page does. */
 const OF_THE_BROWSER = /net::ERR_|WebSocket connection to/;
 
-export async function openBrowser() {
-  const browser = await chromium.launch({
+/** Scrollbars take room, as on most desks, or lie over the page, as on others. */
+export function openBrowser({ scrollbars = true } = {}) {
+  return chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     args: ['--no-sandbox'],
-    // With scrollbars hidden the grid leaves room for none, and then has one.
-    ignoreDefaultArgs: ['--hide-scrollbars'],
+    ignoreDefaultArgs: scrollbars ? ['--hide-scrollbars'] : [],
   });
-  return browser;
 }
 
 export async function openPage(browser, url, options = {}) {
@@ -108,6 +112,31 @@ export class Grid {
 
   sort(name) {
     return this.page.click(`.ag-header-cell[col-id="${name}"] .ag-header-cell-text`);
+  }
+
+  /** Sets a column's filter as a person does: its menu, the kind of condition, the value. */
+  async filter(name, choice, value) {
+    await this.page.click(`.ag-header-cell[col-id="${name}"] .ag-header-cell-filter-button`);
+    const menu = '.ag-filter';
+    if ((await this.page.textContent(`${menu} .ag-picker-field-display >> nth=0`)) !== choice) {
+      await this.page.click(`${menu} .ag-picker-field-wrapper >> nth=0`);
+      await this.page.locator('.ag-select-list').getByText(choice, { exact: true }).click();
+    }
+    await this.page.fill(`${menu} .ag-filter-body input:visible >> nth=0`, value);
+  }
+
+  /** Ends the filter whose menu is open, and closes the menu. */
+  async resetFilter() {
+    await this.page.click('.ag-filter button:has-text("Reset")');
+    await this.page.keyboard.press('Escape');
+  }
+
+  /** How much of the last column lies under the scrollbar, in pixels. */
+  hiddenWidth() {
+    return this.page.evaluate(() => {
+      const right = Math.max(...[...document.querySelectorAll('.ag-header-cell')].map((cell) => cell.getBoundingClientRect().right));
+      return Math.max(0, right - document.querySelector('.ag-body-vertical-scroll').getBoundingClientRect().left);
+    });
   }
 
   scrollTop() {

@@ -99,7 +99,7 @@ class Application:
     @property
     def refused(self) -> int:
         """Records of the topics that do not depend on a generation that were no rows, and were left out."""
-        return int(self._reader.refused())
+        return sum(int(reader.refused()) for reader in self._readers)
 
     def list_generations(self, catalog: Catalog) -> None:
         """Makes the table of generations say what the catalog says."""

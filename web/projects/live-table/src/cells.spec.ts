@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { cellText, toCell } from './cells';
+import { cellText, toCell, wholeText } from './cells';
 import { gridTable } from './table-names';
 
 describe('toCell', () => {
@@ -18,6 +18,15 @@ describe('toCell', () => {
 describe('cellText', () => {
   it('groups digits and shows null as nothing', () => {
     expect([cellText(1234567.5, 'number'), cellText(null, 'number')]).toEqual(['1,234,567.5', '']);
+  });
+
+  it.each([
+    [956.3746844032, '956.3746844', '956.3746844032'],
+    [123456789012.34, '123,456,789,012.34', '123,456,789,012.34'],
+    [0.00000012, '0.00000012', '0.00000012'],
+    [9007199254740991, '9,007,199,254,740,991', '9,007,199,254,740,991'],
+  ])('shows of %d what fits a column, and elsewhere every digit', (value, short, whole) => {
+    expect([cellText(value, 'number'), wholeText(value, 'number')]).toEqual([short, whole]);
   });
 });
 

@@ -59,17 +59,35 @@ function has<T extends object>(value: unknown, method: keyof T & string): value 
   return typeof value === 'object' && value !== null && method in value;
 }
 
-const number = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 12, useGrouping: true });
+const everyDigit = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 12 });
+/** Ten digits fill a column; a large amount keeps its hundredths all the same. */
+const tenDigits = new Intl.NumberFormat('en-GB', {
+  maximumSignificantDigits: 10,
+  maximumFractionDigits: 2,
+  roundingPriority: 'morePrecision',
+});
 
-/** A cell as people read it: digits grouped, an instant in local time with milliseconds. */
+/** A cell as people read it in a column: digits grouped, an instant in local time with milliseconds. */
 export function cellText(value: Cell | undefined, kind: ColumnKind): string {
+  return text(value, kind, tenDigits);
+}
+
+/** The same with every digit, where there is room. */
+export function wholeText(value: Cell | undefined, kind: ColumnKind): string {
+  return text(value, kind, everyDigit);
+}
+
+function text(value: Cell | undefined, kind: ColumnKind, fractions: Intl.NumberFormat): string {
   if (value === null || value === undefined) {
     return '';
   }
   if (kind === 'instant' && typeof value === 'number') {
     return instantText(value);
   }
-  return kind === 'number' && typeof value === 'number' ? number.format(value) : String(value);
+  if (kind === 'number' && typeof value === 'number') {
+    return (Number.isInteger(value) ? everyDigit : fractions).format(value);
+  }
+  return String(value);
 }
 
 export function instantText(epochMs: number): string {

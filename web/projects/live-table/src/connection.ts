@@ -82,13 +82,6 @@ export class TablesConnection {
     return new TableView(api, table, intervalMs);
   }
 
-  /** The newest rows first: for tables that only grow. */
-  async acquireNewest(name: string, intervalMs = 250): Promise<LiveView> {
-    const { api, table } = await this.table(name);
-    table.applySort([api.Table.reverse()]);
-    return new TableView(api, table, intervalMs);
-  }
-
   private async table(name: string): Promise<{ api: JsApi; table: DhTable }> {
     const session = this.session;
     if (session === null) {

@@ -5,10 +5,8 @@ import { TablesConnection } from './connection';
 import type { LiveView, WindowSubscription } from './live-view';
 
 export interface LiveListOptions {
-  /** At most this many rows. */
+  /** At most this many rows, from the top: lists that grow have their newest row there. */
   readonly limit?: number;
-  /** Newest first, for tables that only grow. */
-  readonly newestFirst?: boolean;
   readonly intervalMs?: number;
 }
 
@@ -47,9 +45,7 @@ export function liveList(table: string, options: LiveListOptions = {}): LiveList
     release();
     const mine = turn;
     try {
-      const acquired = await (options.newestFirst === true
-        ? connection.acquireNewest(table, options.intervalMs)
-        : connection.acquire(table, options.intervalMs));
+      const acquired = await connection.acquire(table, options.intervalMs);
       if (mine !== turn) {
         acquired.close();
         return;

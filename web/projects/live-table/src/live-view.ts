@@ -35,6 +35,7 @@ export interface LiveView {
 }
 
 const UPDATED = 'updated';
+const TOTAL_EVERY_MS = 1000;
 
 /** A LiveView on a table of the Deephaven JS API. It owns the table and closes it. */
 export class TableView implements LiveView {
@@ -62,21 +63,30 @@ export class TableView implements LiveView {
       columns,
       updateIntervalMs: this.intervalMs,
     });
+    let latest: Window | null = null;
+    const deliver = (window: Window): void => listener((latest = window));
     const remove = subscription.addEventListener<ViewportUpdate>(UPDATED, ({ detail }) => {
-      listener({
-        offset: detail.offset,
-        rows: readRows(detail, columns),
-        size: Math.max(0, this.table.size),
-        total: Math.max(0, this.table.totalSize),
-      });
+      const { offset } = detail;
+      deliver({ offset, rows: readRows(detail, columns), size: Math.max(0, this.table.size), total: this.total });
     });
+    // No event tells of a row that comes or goes where a filter hides it.
+    const timer = setInterval(() => {
+      if (latest !== null && latest.total !== this.total) {
+        deliver({ ...latest, total: this.total });
+      }
+    }, TOTAL_EVERY_MS);
     return {
       move: (to) => subscription.update({ rows: { first: to.first, last: to.last }, columns }),
       close: () => {
+        clearInterval(timer);
         remove();
         subscription.close();
       },
     };
+  }
+
+  private get total(): number {
+    return Math.max(0, this.table.totalSize);
   }
 
   async read(range: RowRange): Promise<readonly LiveRow[]> {

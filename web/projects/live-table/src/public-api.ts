@@ -1,5 +1,5 @@
 /** Live tables of a Deephaven server in an Angular page: see docs/how-to/embed-a-grid.md. */
-export { cellText, columnKind, instantText, type Cell, type ColumnKind, type LiveColumn, type LiveRow } from './cells';
+export { cellText, columnKind, instantText, wholeText, type Cell, type ColumnKind, type LiveColumn, type LiveRow } from './cells';
 export { TablesConnection, type ConnectionState } from './connection';
 export { csvCell, exportCsv } from './csv';
 export { liveList, type LiveList, type LiveListOptions } from './live-list';

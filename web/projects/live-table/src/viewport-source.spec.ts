@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import type { LiveColumn, LiveRow } from './cells';
 import type { LiveView, RowRange, Window, WindowSubscription } from './live-view';
@@ -237,5 +237,57 @@ describe('ViewportSource', () => {
     const never = new FakeView(1);
     source.attach(never);
     expect([never.closed, never.open.size]).toEqual([true, 0]);
+  });
+});
+
+describe('a view that replaces another', () => {
+  afterEach(() => vi.useRealTimers());
+
+  function restarted(): { source: ViewportSource; windows: Window[]; holds: boolean[]; fresh: FakeView } {
+    vi.useFakeTimers();
+    const windows: Window[] = [];
+    const holds: boolean[] = [];
+    const source = new ViewportSource(
+      (window) => windows.push(window),
+      (holding) => holds.push(holding),
+    );
+    const old = new FakeView(1000);
+    source.attach(old);
+    old.answer();
+    source.detach();
+    const fresh = new FakeView(0);
+    source.attach(fresh);
+    fresh.answer();
+    return { source, windows, holds, fresh };
+  }
+
+  it('changes nothing while it is empty, and says so', () => {
+    const { windows, holds } = restarted();
+    expect(windows.map(({ size }) => size)).toEqual([1000]);
+    expect(holds).toEqual([true]);
+  });
+
+  it('takes over with its first rows', () => {
+    const { windows, holds, fresh } = restarted();
+    fresh.size = 1001;
+    fresh.answer();
+    expect(windows.map(({ size }) => size)).toEqual([1000, 1001]);
+    expect(holds).toEqual([true, false]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('is believed to be empty after a while', () => {
+    const { windows, holds } = restarted();
+    vi.advanceTimersByTime(30_000);
+    expect(windows.map(({ size }) => size)).toEqual([1000, 0]);
+    expect(holds).toEqual([true, false]);
+  });
+
+  it('leaves no timer when the source is destroyed', () => {
+    const { source, windows } = restarted();
+    source.destroy();
+    vi.advanceTimersByTime(60_000);
+    expect(windows).toHaveLength(1);
+    expect(vi.getTimerCount()).toBe(0);
   });
 });

@@ -18,6 +18,8 @@ const MARGIN = 60;
 const WIDEST = 600;
 /** Requests that wait at once; the oldest beyond that is given up (the grid has long scrolled away). */
 const MOST_PENDING = 20;
+/** How long a table that comes back empty is not believed: a server that has just started is still reading. */
+const HOLD_MS = 30_000;
 
 /**
  * Feeds one grid from one table through one viewport subscription.
@@ -26,6 +28,7 @@ const MOST_PENDING = 20;
  *   attached: never by scrolling, never by a switch.
  * - One move of the window is under way at a time; when it arrives, the newest wish is next.
  * - Every request is answered once, with rows of the order it was made in, or failed.
+ * - A view that replaces another and is empty at first changes nothing until it has rows, or `HOLD_MS` have passed.
  * - After `destroy` nothing is called any more and nothing is left open.
  */
 export class ViewportSource {
@@ -39,8 +42,15 @@ export class ViewportSource {
   private current: Order = UNORDERED;
   private search = '';
   private destroyed = false;
+  private hadRows = false;
+  private holding: ReturnType<typeof setTimeout> | null = null;
+  private held: Window | null = null;
 
-  constructor(private readonly onWindow: (window: Window) => void) {}
+  constructor(
+    private readonly onWindow: (window: Window) => void,
+    /** Called with true when what is on screen is from before, and with false when it no longer is. */
+    private readonly onHold: (holding: boolean) => void = () => undefined,
+  ) {}
 
   get order(): Order {
     return this.current;
@@ -59,12 +69,16 @@ export class ViewportSource {
     }
     this.detach();
     this.view = view;
+    if (this.hadRows) {
+      this.holding = setTimeout(() => this.letGo(this.held), HOLD_MS);
+    }
     view.order(this.current);
     this.subscribe();
   }
 
   /** Lets go of the view: its table or its connection is gone. Requests wait for the next `attach`. */
   detach(): void {
+    this.letGo(null);
     this.endSubscription();
     const view = this.view;
     this.view = null;
@@ -136,6 +150,15 @@ export class ViewportSource {
   }
 
   private arrived(window: Window): void {
+    if (this.holding !== null) {
+      if (window.total === 0) {
+        this.held = window;
+        this.onHold(true);
+        return;
+      }
+      this.letGo(null);
+    }
+    this.hadRows ||= window.total > 0;
     this.latest = window;
     if (holds(window, this.asked)) {
       this.moving = false;
@@ -143,6 +166,19 @@ export class ViewportSource {
     this.answer(window);
     this.onWindow(window);
     this.advance();
+  }
+
+  /** Holds no longer, and believes this window if it is given. */
+  private letGo(window: Window | null): void {
+    if (this.holding === null) {
+      return;
+    }
+    clearTimeout(this.holding);
+    this.holding = this.held = null;
+    this.onHold(false);
+    if (window !== null) {
+      this.arrived(window);
+    }
   }
 
   private answer(window: Window): void {

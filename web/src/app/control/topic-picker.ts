@@ -1,6 +1,6 @@
 import { ChangeDetectionStrategy, Component, computed, input, model, signal } from '@angular/core';
 
-import { grouped } from '../status/durations';
+import { counted } from '../status/durations';
 import type { Topic } from './pointsman-api';
 
 const MOST_SHOWN = 50;
@@ -40,7 +40,7 @@ const MOST_SHOWN = 50;
             (pointerdown)="choose(candidate.name, $event)"
           >
             <span class="name">{{ candidate.name }}</span>
-            <span class="muted number">{{ candidate.partitions }} {{ candidate.partitions === 1 ? 'partition' : 'partitions' }} · {{ number(candidate.records) }} records</span>
+            <span class="muted number">{{ counted(candidate.partitions, 'partition') }} · {{ counted(candidate.records, 'record') }}</span>
           </li>
         }
       </ul>
@@ -62,7 +62,7 @@ export class TopicPicker {
   protected readonly active = signal(-1);
   private readonly narrowing = signal(false);
   protected readonly id = computed(() => `topic-${this.source()}`);
-  protected readonly number = grouped;
+  protected readonly counted = counted;
   protected readonly known = computed(
     () => this.topics().length === 0 || this.topic().trim() === '' || this.topics().some(({ name }) => name === this.topic().trim()),
   );

@@ -6,7 +6,7 @@ import type { Verdict } from './pointsman-api';
 /** The answers to the latest control messages, newest first, live. */
 @Injectable({ providedIn: 'root' })
 export class VerdictList {
-  private readonly list = liveList('control_verdicts', { limit: 50, newestFirst: true });
+  private readonly list = liveList('control_verdicts', { limit: 50 });
   readonly rows = computed(() => this.list.rows());
 
   of(requestId: string): Verdict | null {

@@ -1,4 +1,4 @@
-import { cellText, type ColumnKind, type LiveColumn, type LiveRow } from '@pointsman/live-table';
+import { cellText, wholeText, type ColumnKind, type LiveColumn, type LiveRow } from '@pointsman/live-table';
 import type { ColDef, ITooltipParams, ValueFormatterParams } from 'ag-grid-community';
 
 const LONGEST_CELL = 300;
@@ -25,7 +25,7 @@ export function columnDefinitions(columns: readonly LiveColumn[]): ColDef<LiveRo
     minWidth: kind === 'instant' ? 190 : 100,
     initialFlex: kind === 'text' ? 1.4 : 1,
     valueFormatter: ({ value }: ValueFormatterParams<LiveRow>) => cut(cellText(value, kind), LONGEST_CELL),
-    tooltipValueGetter: ({ value }: ITooltipParams<LiveRow>) => cut(cellText(value, kind), LONGEST_TOOLTIP) || null,
+    tooltipValueGetter: ({ value }: ITooltipParams<LiveRow>) => cut(wholeText(value, kind), LONGEST_TOOLTIP) || null,
   }));
 }
 

@@ -14,7 +14,6 @@ import {
   viewChild,
 } from '@angular/core';
 import {
-  exportCsv,
   TablesConnection,
   ViewportSource,
   type LiveColumn,
@@ -23,12 +22,15 @@ import {
   type Window,
 } from '@pointsman/live-table';
 import { AgGridAngular } from 'ag-grid-angular';
-import type { ColDef, GridApi, GridOptions, IDatasource, IRowNode } from 'ag-grid-community';
+import type { ColDef, GridApi, GridOptions, IDatasource } from 'ag-grid-community';
 
 import { PageSettings } from '../shell/page-settings';
 import { columnDefinitions } from './column-definitions';
 import { forgetColumns, rememberColumns, rememberedColumns } from './column-memory';
-import { gridTheme } from './grid-theme';
+import { CsvDownload } from './csv-download';
+import { GRID_LOOK } from './grid-look';
+import { rowCount } from './row-count';
+import { showRows } from './shown-rows';
 
 const ACQUIRE_AGAIN_MS = 1000;
 const TYPING_PAUSE_MS = 200;
@@ -54,7 +56,10 @@ export class LiveGrid {
   private readonly connection = inject(TablesConnection);
   private readonly searchBox = viewChild<ElementRef<HTMLInputElement>>('searchBox');
   private api: GridApi<LiveRow> | null = null;
-  private readonly source = new ViewportSource((window) => this.show(window));
+  private readonly source = new ViewportSource(
+    (window) => this.show(window),
+    (holding) => this.held.set(holding),
+  );
   private columnsShown = '';
   private turn = 0;
   private typing: ReturnType<typeof setTimeout> | undefined;
@@ -64,7 +69,9 @@ export class LiveGrid {
   protected readonly size = signal<number | null>(null);
   protected readonly total = signal(0);
   protected readonly problem = signal('');
-  protected readonly exporting = signal<string | null>(null);
+  /** The rows on screen are from before a restart of the server, which is still reading. */
+  protected readonly held = signal(false);
+  protected readonly csv = new CsvDownload();
   protected readonly hidden = signal<ReadonlySet<string>>(new Set());
   protected readonly narrowed = computed(() => this.size() !== null && this.size() !== this.total());
   /** A new order is on its way: what is on screen is still the old one. */
@@ -77,36 +84,13 @@ export class LiveGrid {
     if (size === null) {
       return '';
     }
-    const rows = size.toLocaleString('en-GB');
-    return this.narrowed() ? `${rows} of ${this.total().toLocaleString('en-GB')} rows` : `${rows} rows`;
+    return rowCount(size, this.total());
   });
 
   protected readonly options: GridOptions<LiveRow> = {
-    theme: gridTheme,
+    ...GRID_LOOK,
     styleNonce: inject(PageSettings).styleNonce,
-    rowModelType: 'infinite',
     datasource: this.source as IDatasource,
-    cacheBlockSize: 100,
-    maxBlocksInCache: 8,
-    maxConcurrentDatasourceRequests: -1,
-    infiniteInitialRowCount: 1,
-    alwaysShowVerticalScroll: true,
-    rowHeight: 30,
-    headerHeight: 34,
-    rowBuffer: 12,
-    animateRows: false,
-    suppressFieldDotNotation: true,
-    cellFlashDuration: 350,
-    cellFadeDuration: 650,
-    tooltipShowDelay: 600,
-    enableCellTextSelection: true,
-    defaultColDef: {
-      sortable: true,
-      resizable: true,
-      enableCellChangeFlash: true,
-      cellDataType: false,
-      suppressHeaderMenuButton: false,
-    },
     onGridReady: ({ api }) => this.ready(api),
     onViewportChanged: ({ firstRow, lastRow }) => this.source.show({ first: Math.max(0, firstRow), last: Math.max(0, lastRow) }),
     onSortChanged: () => this.orderChanged(),
@@ -206,18 +190,9 @@ export class LiveGrid {
       return;
     }
     this.ordering.set(false);
-    if (this.size() !== window.size || api.getDisplayedRowCount() !== window.size) {
-      this.size.set(window.size);
-      api.setRowCount(window.size, true);
-    }
+    this.size.set(window.size);
     this.total.set(window.total);
-    const identity = this.columns()[0]?.name ?? '';
-    api.forEachNode((node) => {
-      const row = window.rows[(node.rowIndex ?? -1) - window.offset];
-      if (row !== undefined) {
-        put(node, row, identity);
-      }
-    });
+    showRows(api, window, this.columns()[0]?.name ?? '');
   }
 
   private searchFor(text: string): void {
@@ -231,6 +206,7 @@ export class LiveGrid {
   }
 
   private orderChanged(): void {
+    this.ordering.set(this.source.attached !== null);
     this.remember();
     this.sorted.emit(this.sortItems());
   }
@@ -270,36 +246,14 @@ export class LiveGrid {
   protected async exportRows(): Promise<void> {
     const view = this.source.attached;
     const size = this.size();
-    if (view === null || size === null || this.exporting() !== null) {
+    if (view === null || size === null) {
       return;
     }
     const visible = this.columns().filter((column) => !this.hidden().has(column.name));
     try {
-      this.exporting.set('0 %');
-      const blob = await exportCsv(view, visible, size, (rows) => this.exporting.set(`${Math.round((100 * rows) / size)} %`));
-      save(blob, `${this.table()}.csv`);
+      await this.csv.save(`${this.table()}.csv`, view, visible, size);
     } catch (error) {
       this.problem.set(`the export did not finish: ${error instanceof Error ? error.message : String(error)}`);
-    } finally {
-      this.exporting.set(null);
     }
   }
-}
-
-/** The same record with new values flashes what changed; another record in its place does not. */
-function put(node: IRowNode<LiveRow>, row: LiveRow, identity: string): void {
-  const before = node.data;
-  if (before === undefined || before[identity] !== row[identity]) {
-    node.setData(row);
-  } else if (Object.keys(row).some((name) => row[name] !== before[name])) {
-    node.updateData(row);
-  }
-}
-
-function save(blob: Blob, name: string): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
 }

@@ -16,6 +16,11 @@ export function grouped(value: number | null, digits = 0): string {
   return value === null ? '–' : value.toLocaleString('en-GB', { maximumFractionDigits: digits });
 }
 
+/** "1 record", "2,000 records". */
+export function counted(count: number, thing: string): string {
+  return `${grouped(count)} ${thing}${count === 1 ? '' : 's'}`;
+}
+
 /** A time span in the unit that suits it: 0.4 s is "400 ms". */
 export function span(seconds: number | null): string {
   if (seconds === null) {

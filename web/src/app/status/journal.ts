@@ -24,7 +24,7 @@ import { epochMs } from './system-status';
 })
 export class Journal {
   readonly most = input(60);
-  protected readonly list = liveList('orchestrator_logs', { limit: 100, newestFirst: true });
+  protected readonly list = liveList('orchestrator_logs', { limit: 100 });
 
   protected time(value: Parameters<typeof epochMs>[0]): string {
     return entryTime(value);
