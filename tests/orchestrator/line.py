@@ -77,7 +77,8 @@ class Line:
         """Two new topics."""
         here = self.settings.sources
         made = Pair(f"{here['users'].topic}.{name}", f"{here['accounts'].topic}.{name}")
-        self.admin.ensure([TopicPlan(topic, partitions) for topic in (made.users, made.accounts)])
+        kept = {"retention.ms": "-1"}  # the feed's records are years old, and would be gone in minutes
+        self.admin.ensure([TopicPlan(topic, partitions, kept) for topic in (made.users, made.accounts)])
         return made
 
     def feed(self, pair: Pair, rows: Iterable[Sendable]) -> None:
