@@ -154,7 +154,7 @@ def test_twenty_switches_in_a_row_leave_nothing_behind(line: Line, seed: int) ->
     print(before, after, sep="\n")
     assert after.python_threads == before.python_threads
     assert after.native_threads <= before.native_threads
-    assert after.jvm_threads == before.jvm_threads
+    assert not after.jvm_threads - before.jvm_threads
     assert len(after.topics) == len(before.topics)
     assert after.folders == {live.checkpoint}
     assert after.queries == {f"g{live.number}-views", f"g{live.number}-join"}

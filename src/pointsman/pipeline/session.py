@@ -120,6 +120,8 @@ def _defaults(settings: Settings, source_partitions: int) -> dict[str, str]:
         "spark.sql.streaming.stateStore.rocksdb.writeBufferSizeMB": "64",
         "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
         "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
+        # Every state store and log would keep four threads for it that never end, and the file system has its own.
+        "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
         "spark.sql.optimizer.excludedRules": PUSH_DOWN,
         "spark.sql.streaming.minBatchesToRetain": "10",
         "spark.sql.streaming.numRecentProgressUpdates": "10",
