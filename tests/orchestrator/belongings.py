@@ -14,7 +14,10 @@ import psutil
 from tests.orchestrator.line import Line
 
 # Threads of Spark's shared pools come and go with its work; a pool that has grown shrinks after a minute.
-POOLS = re.compile(r"Executor task launch|task-result-getter|dispatcher|block-manager|ForkJoinPool|-pool-|Cleaner|GC ")
+POOLS = re.compile(
+    r"Executor task launch|task-result-getter|dispatcher|block-manager|ForkJoinPool|-pool-|Cleaner|GC |"
+    r"state-store-maintenance|globalEventExecutor"
+)
 
 
 @dataclass(frozen=True)
