@@ -17,7 +17,7 @@ from pointsman.broker import clients
 from pointsman.broker.topics import TopicPlan
 
 # The broker answers a fetch as soon as there is a record; what is left are the client's own timers.
-QUICK = {"fetch.wait.max.ms": 1, "fetch.min.bytes": 1, "socket.nagle.disable": True, "fetch.queue.backoff.ms": 1}
+QUICK = {"fetch.wait.max.ms": 100, "fetch.min.bytes": 1, "socket.nagle.disable": True, "fetch.queue.backoff.ms": 1}
 # A thread that has something to stamp must not wait for the other's turn to end.
 sys.setswitchinterval(0.0005)
 

@@ -54,6 +54,16 @@ def test_a_topic_that_exists_is_left_as_it_is(admin: TopicAdmin, unique: Unique)
     assert admin.partitions(unique("t")) == [0, 1, 2]
 
 
+def test_who_asks_often_hears_of_a_topic_that_is_gone(admin: TopicAdmin, unique: Unique) -> None:
+    both = [unique("t"), unique("u")]
+    admin.ensure([TopicPlan(topic, 2) for topic in both])
+    assert admin.end_offsets(both) == admin.end_offsets(both, often=True) == {t: {0: 0, 1: 0} for t in both}
+    admin.delete([unique("t")])
+    assert admin.end_offsets([unique("u")], often=True) == {unique("u"): {0: 0, 1: 0}}
+    with pytest.raises(BrokerError, match="does not exist"):
+        admin.end_offsets(both, often=True)
+
+
 def test_memory_is_compacted_and_history_expires_and_control_messages_stay(
     admin: TopicAdmin, live_settings: Settings
 ) -> None:

@@ -13,6 +13,7 @@ from pointsman.domain.errors import BrokerError
 from pointsman.settings import Connection
 
 PROBE_SECONDS = 10.0
+UNHURRIED = {"fetch.wait.max.ms": 100, "fetch.min.bytes": 1_000_000}
 Message = tuple[str, int, int, bytes | None, bytes | None]  # topic, partition, offset, key, value
 Offsets = Mapping[str, Mapping[int, int]]  # topic → partition → offset
 
@@ -20,13 +21,14 @@ Offsets = Mapping[str, Mapping[int, int]]  # topic → partition → offset
 class Tail:
     """Owns one consumer. `poll` gives what has come; `close` (or leaving `with`) ends it."""
 
-    def __init__(self, kafka: Connection, start: Offsets) -> None:
+    def __init__(self, kafka: Connection, start: Offsets, unhurried: bool = False) -> None:
+        """An unhurried one takes what has come several times a second, instead of each record as soon as it is there:
+        where a thousand come in a second, one by one, that spares the broker as many answers."""
         self._kafka = kafka
         self._starts = {(t, p): o for t, offsets in start.items() for p, o in offsets.items()}
         places = [TopicPartition(t, p, o) for t, offsets in start.items() for p, o in offsets.items()]
-        self._consumer = clients.assigned_consumer(
-            kafka, places, **{"fetch.wait.max.ms": 20, "enable.partition.eof": True}
-        )
+        pace = UNHURRIED if unhurried else {"fetch.wait.max.ms": 20}
+        self._consumer = clients.assigned_consumer(kafka, places, **pace, **{"enable.partition.eof": True})
 
     def poll(self, timeout: float, batch: int = 5000) -> Iterator[Message]:
         """What has come, at most a batch; waits for the first no longer than the timeout.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,6 +15,8 @@ from pointsman.domain.generation import Generation
 from pointsman.settings import Settings
 
 TIMEOUT = 30.0
+COUNT_SECONDS = 5.0  # for so long a topic is taken to have the partitions it had
+LOOK_SECONDS = 1.0  # for an answer about those; then the topics are looked for
 COMPACTED = {
     "cleanup.policy": "compact",
     "min.cleanable.dirty.ratio": "0.1",
@@ -64,6 +67,7 @@ class TopicAdmin:
             if not any(cluster.kafka is kafka for cluster in found):
                 found.append(Cluster(kafka))
         self._clusters = tuple(found)
+        self._counted: tuple[float, dict[str, int]] = (-COUNT_SECONDS, {})
 
     def ensure(self, plans: Iterable[TopicPlan]) -> None:
         """All of these topics exist when this returns; those that existed are left as they are."""
@@ -111,9 +115,18 @@ class TopicAdmin:
         """Raises BrokerError if the topic may be there, and we may not know. A list of topics leaves such out."""
         self._cluster_of(topic).check_visible(topic)
 
-    def end_offsets(self, topics: Iterable[str]) -> dict[str, dict[int, int]]:
-        """Per topic and partition, the offset that the next record will get (open transactions left out)."""
-        return self._offsets(topics, OffsetSpec.latest())
+    def end_offsets(self, topics: Iterable[str], often: bool = False) -> dict[str, dict[int, int]]:
+        """Per topic and partition, the offset that the next record will get (open transactions left out).
+
+        Who asks `often` hears of a new partition some seconds late: a large cluster's list of topics is a large answer.
+        """
+        wanted = list(topics)
+        at, counts = self._counted
+        if often and time.monotonic() < at + COUNT_SECONDS and counts.keys() >= set(wanted):
+            with contextlib.suppress(BrokerError):  # the list may be out of date
+                known = {topic: counts[topic] for topic in wanted}
+                return self._offsets_of(known, OffsetSpec.latest(), LOOK_SECONDS)
+        return self._offsets(wanted, OffsetSpec.latest())
 
     def start_offsets(self, topics: Iterable[str]) -> dict[str, dict[int, int]]:
         return self._offsets(topics, OffsetSpec.earliest())
@@ -125,9 +138,14 @@ class TopicAdmin:
         return {partition: ends[partition] if at < 0 else at for partition, at in found.items()}
 
     def _offsets(self, topics: Iterable[str], spec: OffsetSpec) -> dict[str, dict[int, int]]:
+        counts = self.existing()
+        self._counted = time.monotonic(), counts
+        return self._offsets_of({t: counts.get(t) or len(self.partitions(t)) for t in topics}, spec, TIMEOUT)
+
+    def _offsets_of(self, counts: Mapping[str, int], spec: OffsetSpec, seconds: float) -> dict[str, dict[int, int]]:
         found: dict[str, dict[int, int]] = {}
-        for cluster, names in self._by_cluster(topics):
-            found |= cluster.offsets({name: self.partitions(name) for name in names}, spec, TIMEOUT)
+        for cluster, names in self._by_cluster(counts):
+            found |= cluster.offsets({name: range(counts[name]) for name in names}, spec, seconds)
         return found
 
     def _new(self, plan: TopicPlan) -> NewTopic:

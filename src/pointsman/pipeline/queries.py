@@ -15,12 +15,13 @@ from pointsman.broker import security
 from pointsman.broker.security import Role
 from pointsman.domain.generation import Generation
 from pointsman.domain.spec import JoinType, Source
-from pointsman.pipeline import join, parsing, views
+from pointsman.pipeline import join, parsing, tasks, views
 from pointsman.settings import Settings
 
 NAMES = ("views", "join")
 CATCH_UP_PRODUCER = {"linger.ms": "5", "compression.type": "lz4", "batch.size": "262144"}
-LIVE_PRODUCER = {"linger.ms": "1"}
+PARTITIONS_PER_LINGER_MS, MOST_LINGER_MS = 4, 10
+VIEW_WAIT_MS_PER_PARTITION, MOST_VIEW_WAIT_MS = 8, 250
 STAGGER = 1.3  # the views' checkpoints fall between the join's, so that one pause does not lengthen the other
 
 
@@ -40,7 +41,7 @@ class Queries:
 
     def start(self, name: str, pace: Pace) -> StreamingQuery:
         settings = self.settings
-        producer = CATCH_UP_PRODUCER if pace is Pace.CATCH_UP else LIVE_PRODUCER
+        producer = CATCH_UP_PRODUCER if pace is Pace.CATCH_UP else self._live_producer
         largest = len(self.generation.spec.sources) * settings.pipeline.max_value_bytes + 65_536
         writer = (
             self._plans[name]
@@ -61,6 +62,12 @@ class Queries:
         interval = f"{stagger * settings.pipeline.checkpoint_interval_seconds:g} seconds"
         return writer.trigger(realTime=interval).start()  # type: ignore[call-overload,no-any-return]
 
+    def at_work(self, query: StreamingQuery) -> bool:
+        """Whether what comes now is read at once, or in the next micro-batch."""
+        if self.settings.pipeline.mode == "micro-batch":
+            return bool(query.status["isTriggerActive"])
+        return tasks.all_running(self.spark, query)
+
     @property
     def needs_catch_up(self) -> bool:
         """As-of must see every record on its own, and a catch-up pass folds those of one key into one."""
@@ -69,12 +76,13 @@ class Queries:
     def _plan(self, name: str) -> DataFrame:
         settings, generation = self.settings, self.generation
         take = parsing.parse if name == "views" else parsing.joinable
-        frames = {s.name: take(self._read(s), s, settings.pipeline.max_value_bytes) for s in generation.spec.sources}
+        largest = settings.pipeline.max_value_bytes
+        frames = {s.name: take(self._read(s, name), s, largest) for s in generation.spec.sources}
         if name == "views":
             return views.views(frames, generation, settings.names.dead_letters, settings.topics.changelog_partitions)
         return join.final(frames, generation.spec).selectExpr(f"'{generation.final}' as topic", "*")
 
-    def _read(self, source: Source) -> DataFrame:
+    def _read(self, source: Source, name: str) -> DataFrame:
         starts = self.starts.get(source.name)
         reader = (
             self.spark.readStream.format("kafka")
@@ -84,9 +92,28 @@ class Queries:
             .option("groupIdPrefix", f"{self.settings.kafka.group_prefix}spark")
             .option("kafka.isolation.level", "read_committed")
         )
+        if name == "views" and self.settings.pipeline.mode == "real-time":
+            for key, value in self._unhurried.items():
+                reader = reader.option(key, value)
         for key, value in security.spark_options(self.settings.kafka, Role.SOURCES).items():
             reader = reader.option(key, value)
         return reader.load()
+
+    @property
+    def _partitions(self) -> int:
+        return sum(len(offsets) for offsets in self.starts.values())
+
+    @property
+    def _live_producer(self) -> Mapping[str, str]:
+        """A record that goes alone costs a request: with many partitions, a few go together."""
+        return {"linger.ms": str(min(MOST_LINGER_MS, max(1, self._partitions // PARTITIONS_PER_LINGER_MS)))}
+
+    @property
+    def _unhurried(self) -> Mapping[str, str]:
+        """Every partition has a client of its own, and a record that comes alone costs it a request: where there are
+        many, the views take several records at a time, and leave the cores to the join."""
+        wait = min(MOST_VIEW_WAIT_MS, VIEW_WAIT_MS_PER_PARTITION * self._partitions)
+        return {"kafka.fetch.min.bytes": "262144", "kafka.fetch.max.wait.ms": str(wait)} if wait else {}
 
     @cached_property
     def _plans(self) -> Mapping[str, DataFrame]:

@@ -107,7 +107,7 @@ class GenerationRun:
                         entry.next_joined = offset
         for name in NAMES:
             self._running[name] = self._queries.start(name, Pace.LIVE)
-        with Tail(self._settings.own_cluster, starts) as tail:
+        with Tail(self._settings.own_cluster, starts, unhurried=True) as tail:
             self._follow(tail, starts)
 
     def _catch_up(self) -> dict[str, Ends]:
@@ -170,7 +170,7 @@ class GenerationRun:
             ends = self._source_ends()
             if self._queries.settings.pipeline.mode == "micro-batch":
                 self._take_answers_of_batches()
-            if not gate and all(q.status["isTriggerActive"] for q in self._running.values()):
+            if not gate and all(self._queries.at_work(query) for query in self._running.values()):
                 gate = ends
             if now - moved > STALLED_SECONDS:
                 self._skip_markers(ends)
@@ -216,14 +216,14 @@ class GenerationRun:
 
     def _source_ends(self) -> dict[str, dict[int, int]]:
         sources = self.generation.spec.sources
-        ends = self._admin.end_offsets({s.topic for s in sources})
+        ends = self._admin.end_offsets({s.topic for s in sources}, often=True)
         return {s.name: ends[s.topic] for s in sources}
 
     def _counted(self) -> tuple[str, ...]:
         return (*self.generation.views.values(), self._queries.settings.names.dead_letters)
 
     def _written(self) -> int:
-        ends = self._admin.end_offsets(self.generation.views.values())
+        ends = self._admin.end_offsets(self.generation.views.values(), often=True)
         return sum(offset for offsets in ends.values() for offset in offsets.values())
 
     def _read_by(self, query: StreamingQuery, otherwise: Ends) -> Ends:
