@@ -138,7 +138,7 @@ def test_a_thousand_messages_in_a_second_are_two_builds_at_most_and_a_thousand_v
     assert line.comes_to_equal_the_oracle(live)
 
 
-def test_twenty_switches_in_a_row_leave_no_thread_topic_folder_or_query_behind(line: Line, seed: int) -> None:
+def test_twenty_switches_in_a_row_leave_no_thread_topic_folder_query_or_memory_behind(line: Line, seed: int) -> None:
     pairs = [line.pair("there"), line.pair("back")]
     for pair in pairs:
         line.feed(pair, random_feed(seed, 50, partitions=1))
@@ -158,3 +158,5 @@ def test_twenty_switches_in_a_row_leave_no_thread_topic_folder_or_query_behind(l
     assert len(after.topics) == len(before.topics)
     assert after.folders == {live.checkpoint}
     assert after.queries == {f"g{live.number}-views", f"g{live.number}-join"}
+    assert after.heap <= 1.1 * before.heap
+    assert after.rss <= 1.1 * before.rss

@@ -106,6 +106,14 @@ def _defaults(settings: Settings, source_partitions: int) -> dict[str, str]:
         "spark.redaction.regex": REDACTED,
         "spark.sql.redaction.options.regex": f"{REDACTED}|url",
         "spark.ui.enabled": "false",
+        # What it knows of tasks is at most a heartbeat old otherwise, and a heartbeat is ten seconds: see tasks.py.
+        "spark.ui.liveUpdate.period": "0",
+        # Nobody looks at what has ended, and a process that switches for months would keep a thousand of each.
+        "spark.ui.retainedJobs": "20",
+        "spark.ui.retainedStages": "40",
+        "spark.ui.retainedTasks": "1000",
+        "spark.sql.ui.retainedExecutions": "10",
+        "spark.sql.streaming.ui.retainedQueries": "4",
         "spark.log.structuredLogging.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": str(state_partitions),
