@@ -18,6 +18,7 @@ from pointsman.broker.embedded import free_port
 from pointsman.broker.topics import TopicAdmin, TopicPlan, fixed_topics
 from pointsman.domain.catalog import KEY
 from pointsman.settings import Settings
+from tests.secured.certificates import Authority
 
 ROOT = Path(__file__).parents[2]
 
@@ -122,6 +123,19 @@ def test_port_busy(pointsman: Command, verb: str) -> None:
     assert port in said.err.splitlines()[-2]
     assert "Address already in use" in said.err
     assert "choose another with --port" in said.err
+
+
+def test_a_certificate_that_is_not_there_or_not_that_of_the_key(pointsman: Command, tmp_path: Path) -> None:
+    first, second = (Authority(tmp_path / name).sign("page") for name in ("first", "second"))
+    certificate, key = "POINTSMAN_WEB__TLS_CERTIFICATE", "POINTSMAN_WEB__TLS_KEY"
+    port = str(free_port())
+    said = pointsman("web", "--port", port, **{certificate: "nowhere.pem", key: str(first.key)})
+    assert said.code == 1
+    assert "error: web.tls_certificate: nowhere.pem cannot be read: No such file or directory" in said.err
+    said = pointsman("web", "--port", port, **{certificate: str(first.cert), key: str(second.key)})
+    assert said.code == 1
+    assert f"cannot be used with the key in {second.key}: key values mismatch" in said.err
+    assert "next: give a PEM file with the certificate first" in said.err
 
 
 @pytest.mark.parametrize("verb", ["pipeline", "tables", "status", "logs", "plan", "topics", "feed"])
