@@ -24,7 +24,7 @@ def require_port(host: str, port: int, setting: str = "") -> None:
 
 
 def require_certificate(section: str, certificate: str, key: str) -> None:
-    """Raises EnvironmentProblem unless these files of `section` (`web`) hold a certificate and its key; none is fine."""
+    """Raises EnvironmentProblem unless these files of `section` hold a certificate and its key; none is fine."""
     if not certificate:
         return
     for name, path in (("tls_certificate", certificate), ("tls_key", key)):

@@ -34,7 +34,7 @@ PASSWORDS = {  # with what ends a value in JAAS, in Java's files and in URLs; an
     "oauth": "+/=&:canaryClient06be",
 }
 MECHANISMS = {"plain": "PLAIN", "scram": "SCRAM-SHA-512", "scram256": "SCRAM-SHA-256", "oauth": "OAUTHBEARER"}
-LISTENERS = ("PLAIN", "SCRAM", "OAUTH", "MTLS", "EXPIRED")
+LISTENERS = ("PLAIN", "SCRAM", "OAUTH", "MTLS", "EXPIRED", "TOMORROW")
 SASL = {"PLAIN": "PLAIN", "SCRAM": "SCRAM-SHA-256,SCRAM-SHA-512", "OAUTH": "OAUTHBEARER"}
 LOGIN = "org.apache.kafka.common.security"
 
@@ -87,6 +87,7 @@ class SecuredBroker:
 def secured_broker(folder: Path) -> Iterator[SecuredBroker]:
     authority = Authority(folder / "certificates")
     good, expired = authority.sign("broker"), authority.sign_expired("expired")
+    coming = authority.sign_for_tomorrow("tomorrow")
     addresses = {name: f"localhost:{free_port()}" for name in LISTENERS}
     superuser = free_port()
     clients_of = {"oauth": PASSWORDS["oauth"]}
@@ -105,6 +106,8 @@ def secured_broker(folder: Path) -> Iterator[SecuredBroker]:
             "ssl.truststore.location": str(authority.ca),
             "listener.name.expired.ssl.keystore.type": "PEM",
             "listener.name.expired.ssl.keystore.location": str(expired.both),
+            "listener.name.tomorrow.ssl.keystore.type": "PEM",
+            "listener.name.tomorrow.ssl.keystore.location": str(coming.both),
             "listener.name.mtls.ssl.client.auth": "required",
             "listener.name.plain.plain.sasl.jaas.config": (
                 f'{LOGIN}.plain.PlainLoginModule required user_plain="{_quoted(PASSWORDS["plain"])}";'

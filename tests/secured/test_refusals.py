@@ -66,6 +66,32 @@ def test_an_expired_certificate(secured: SecuredBroker, unique: Unique) -> None:
     assert "renewed" in error.next_step
 
 
+class TestClocks:
+    """Of two machines, one is wrong."""
+
+    def test_a_certificate_that_is_not_valid_yet(self, secured: SecuredBroker, unique: Unique) -> None:
+        kafka = {"bootstrap_servers": secured.addresses["TOMORROW"], "security_protocol": "SSL"}
+        error = refusal(settings_for(changed(kafka, ssl={"ca_file": str(secured.authority.ca)}), unique))
+        assert "the broker's certificate is not valid yet" in str(error)
+        assert error.next_step == "set this machine's clock"
+
+    def test_a_new_token_that_has_expired(
+        self, secured: SecuredBroker, unique: Unique, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(secured.provider, "clock_behind", 3600.0)
+        error = refusal(settings_for(secured.login("oauth"), unique))
+        assert f"a new token from {secured.provider.token_endpoint} for client 'oauth' has expired" in str(error)
+        assert "set this machine's clock" in error.next_step
+
+    def test_a_token_that_the_broker_takes_for_one_of_the_future(
+        self, secured: SecuredBroker, unique: Unique, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(secured.provider, "clock_behind", -3600.0)
+        error = refusal(settings_for(secured.login("oauth"), unique))
+        assert "does not accept the token of client 'oauth'" in str(error)
+        assert "this machine's clock" in error.next_step
+
+
 def test_a_certificate_of_ours_that_is_missing(secured: SecuredBroker, unique: Unique) -> None:
     kafka = {"bootstrap_servers": secured.addresses["MTLS"], "security_protocol": "SSL"}
     error = refusal(settings_for(changed(kafka, ssl={"ca_file": str(secured.authority.ca)}), unique))

@@ -26,8 +26,8 @@ def run(
 ) -> None:
     """Look whether everything is there: Java, jars, disk, ports, broker, topics, records, tables, Spark's slots.
 
-    Changes nothing. Exit code 1 if there is a problem. The file of --bundle holds what was found, versions, settings with
-    secrets masked, and the newest catalog, status, journal and verdicts; no records, no dead letters, no logs.
+    Changes nothing. Exit code 1 if there is a problem. The file of --bundle holds what was found, versions, settings
+    with secrets masked, and the newest catalog, status, journal and verdicts; no records, no dead letters, no logs.
     """
     from pointsman.doctor.checkup import examine
     from pointsman.doctor.findings import Level
