@@ -25,6 +25,9 @@ def _tables(settings: Settings) -> Iterator[Finding]:
     if is_free(settings.tables.host, port):
         yield findings.warning("tables", f"no tables server runs on {host}:{port}", "start one with `pointsman up`")
         return
+    if settings.tables.scheme == "https":
+        yield findings.skipped("tables", f"{host}:{port} answers by https, under the names in its certificate only")
+        return
     key = settings.tables.key.get_secret_value() or _kept(settings.home)
     if not key:
         yield findings.warning(
