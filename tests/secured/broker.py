@@ -32,8 +32,10 @@ PASSWORDS = {  # with what ends a value in JAAS, in Java's files and in URLs; an
     "scram": "'\"\\;=${env:HOME} #canaryScram81c2",
     "scram256": "canaryScramSmall93d5",
     "oauth": "+/=&:canaryClient06be",
+    "nobody": "canaryNobody77cc",  # whom no test allows anything
 }
 MECHANISMS = {"plain": "PLAIN", "scram": "SCRAM-SHA-512", "scram256": "SCRAM-SHA-256", "oauth": "OAUTHBEARER"}
+NOBODY = "nobody"
 LISTENERS = ("PLAIN", "SCRAM", "OAUTH", "MTLS", "EXPIRED", "TOMORROW")
 SASL = {"PLAIN": "PLAIN", "SCRAM": "SCRAM-SHA-256,SCRAM-SHA-512", "OAUTH": "OAUTHBEARER"}
 LOGIN = "org.apache.kafka.common.security"
@@ -67,7 +69,7 @@ class SecuredBroker:
             servers = self.addresses["OAUTH"]
             return {**tls, "bootstrap_servers": servers, "sasl": {"mechanism": "OAUTHBEARER"}, "oidc": oidc}
         servers = self.addresses["PLAIN" if name == "plain" else "SCRAM"]
-        sasl = {"mechanism": MECHANISMS[name], "user": name, "password": PASSWORDS[name]}
+        sasl = {"mechanism": MECHANISMS.get(name, "SCRAM-SHA-512"), "user": name, "password": PASSWORDS[name]}
         return {**tls, "bootstrap_servers": servers, "sasl": sasl}
 
     def allow(self, principal: str, kind: str, name: str, *operations: str, prefixed: bool = False) -> None:
@@ -131,6 +133,7 @@ def secured_broker(folder: Path) -> Iterator[SecuredBroker]:
 
 def _add_scram_users(admin: AdminClient) -> None:
     kinds = {"scram": ScramMechanism.SCRAM_SHA_512, "scram256": ScramMechanism.SCRAM_SHA_256}
+    kinds[NOBODY] = ScramMechanism.SCRAM_SHA_512
     users = [
         UserScramCredentialUpsertion(name, ScramCredentialInfo(kind, 4096), PASSWORDS[name].encode())
         for name, kind in kinds.items()

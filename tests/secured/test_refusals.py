@@ -16,7 +16,7 @@ from pointsman.broker.writer import JsonWriter
 from pointsman.domain.errors import BrokerError
 from pointsman.settings import Settings
 from pointsman.web.sending import Sender
-from tests.secured.broker import PASSWORDS, SecuredBroker
+from tests.secured.broker import NOBODY, PASSWORDS, SecuredBroker
 from tests.secured.certificates import Authority
 from tests.secured.test_clients import settings_for
 
@@ -164,6 +164,16 @@ class TestAcls:
         TopicAdmin(everything).ensure([TopicPlan(topic)])
         secured.allow("plain", "TOPIC", topic, "DESCRIBE")
         with pytest.raises(BrokerError, match=f"User:plain may not WRITE on topic '{topic}'"):
+            Sender(settings).send({"joinType": "left"})
+
+    def test_write_of_one_who_may_write_nowhere(self, secured: SecuredBroker, unique: Unique) -> None:
+        settings = settings_for(secured.login(NOBODY), unique)
+        topic = f"{settings.topics.prefix}t"
+        writer = JsonWriter(settings.own_cluster)
+        writer.put(topic, "k", {})
+        with pytest.raises(BrokerError, match=f"User:nobody may not WRITE on topic '{topic}'"):
+            writer.flush()
+        with pytest.raises(BrokerError, match=f"User:nobody may not WRITE on topic '{settings.control.topic}'"):
             Sender(settings).send({"joinType": "left"})
 
     def test_the_catalog_s_transactions(self, settings: Settings, everything: Settings, secured: SecuredBroker) -> None:
