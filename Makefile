@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo setup page chromium check test test-fast test-page pictures bench bench-peers bench-switch sbom audit lock clean
+.PHONY: help demo setup tools page chromium check test test-fast test-page test-readme pictures bench bench-peers bench-switch sbom audit lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -13,7 +13,16 @@ help: ## list the targets
 demo: setup ## see it all at work: broker, feed, pipeline, tables and page, until Ctrl-C
 	@$(BIN)/pointsman demo
 
-setup: $(VENV)/.installed build/jars/.resolved page ## install everything Pointsman needs into this folder
+setup: tools $(VENV)/.installed build/jars/.resolved page ## install everything Pointsman needs into this folder
+
+# Said at once, and not after minutes of installing something else.
+tools:
+	@missing=0; \
+	test build/jars/.resolved -nt pom.xml || command -v mvn >/dev/null || { missing=1; \
+	  echo 'Maven (mvn) was not found; it resolves the Kafka jars. Next: install Maven 3.8+, then run make setup again.' >&2; }; \
+	test web/node_modules/.installed -nt web/package-lock.json || command -v npm >/dev/null || { missing=1; \
+	  echo 'npm was not found; it builds the page. Next: install Node 20.19 or newer, then run make setup again.' >&2; }; \
+	exit $$missing
 
 $(VENV)/.installed: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else f"Pointsman needs Python 3.11 or newer, this is {v[0]}.{v[1]}. Next: make setup PYTHON=python3.11")'
@@ -22,8 +31,7 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $@
 
-build/jars/.resolved: pom.xml
-	@command -v mvn >/dev/null || { echo 'Maven (mvn) was not found; it resolves the Kafka jars. Next: install Maven 3.8+, then run make setup again.' >&2; exit 1; }
+build/jars/.resolved: pom.xml | tools
 	rm -rf build/jars
 	mvn -q -B -Pspark dependency:copy-dependencies -DoutputDirectory=build/jars/spark
 	mvn -q -B -Pbroker dependency:copy-dependencies -DoutputDirectory=build/jars/broker
@@ -31,8 +39,7 @@ build/jars/.resolved: pom.xml
 
 page: src/pointsman/web/page/index.html ## build the page that `pointsman web` serves
 
-web/node_modules/.installed: web/package.json web/package-lock.json
-	@command -v npm >/dev/null || { echo 'npm was not found; it builds the page. Next: install Node 20.19 or newer, then run make setup again.' >&2; exit 1; }
+web/node_modules/.installed: web/package.json web/package-lock.json | tools
 	# Not `npm ci`: it asks for every platform's optional packages, which a company's mirror may not hold.
 	cd web && npm install --no-save --no-audit --no-fund --loglevel=error
 	@touch $@
@@ -57,6 +64,9 @@ test-fast: setup ## the tests that need no process: seconds
 
 test-page: setup ## the page's own tests
 	cd web && NG_CLI_ANALYTICS=false npm test --silent
+
+test-readme: setup ## follow the README in a fresh clone with a fresh home (minutes; its ports must be free)
+	$(BIN)/python -m tests.end_to_end.readme
 
 pictures: setup chromium ## take the screenshots of docs/images anew
 	$(BIN)/python -m tests.web.screenshots docs/images

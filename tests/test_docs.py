@@ -11,6 +11,9 @@ import typer.main
 from typer.core import TyperGroup
 
 from pointsman.cli import app
+from pointsman.domain.generation import MOVES
+from pointsman.domain.status import Health
+from pointsman.domain.verdict import Outcome
 from tests.cli.reference import verbs
 
 ROOT = Path(__file__).parents[1]
@@ -59,3 +62,23 @@ def test_every_command_that_a_page_names_exists_with_its_options(page: Path) -> 
             options = {option for parameter in known[name].params for option in (*parameter.opts, "--help")}
             asked = set(re.findall(r"(?<=\s)(--?[a-z][a-z-]*)", rest))
             assert asked <= options, f"`pointsman {verb}` has no {', '.join(sorted(asked - options))}"
+
+
+class TestGlossary:
+    """States and verdicts are the ones that there are, with the moves that are possible."""
+
+    TEXT = (ROOT / "docs/explanation/glossary.md").read_text(encoding="utf-8")
+
+    def rows(self, heading: str) -> dict[str, list[str]]:
+        section = self.TEXT.split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
+        cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines()]
+        return {row[0].strip("`"): row[1:] for row in cells if row[0].startswith("`")}
+
+    def test_states_of_a_generation(self) -> None:
+        found = self.rows("States of a generation")
+        said = {state: set(re.findall(r"`(\w+)`", row[-1])) for state, row in found.items()}
+        assert said == {state.value: {to.value for to in moves} for state, moves in MOVES.items()}
+
+    def test_verdicts_and_states_of_the_system(self) -> None:
+        assert set(self.rows("Verdicts")) == {outcome.value for outcome in Outcome}
+        assert set(self.rows("States of the system")) == {health.value for health in Health}

@@ -27,7 +27,6 @@ ROOM_OF = {
     "pyspark": "pipeline",
     "rich": "cli",
     "starlette": "web",
-    "structlog": "cli",
     "typer": "cli",
     "uvicorn": "web",
 }

@@ -215,6 +215,7 @@ WRONG = [
     ({"flags": {"tables": {"key": 5}}}, "tables.key", "a command-line flag", "must be a text"),
     ({"TABLES__TLS_KEY": "k.pem"}, "tables.tls_key", "__TLS_KEY", "tables.tls_certificate is missing"),
     ({"TABLES__TLS_CERTIFICATE": "c.pem"}, "tables.tls_certificate", "__TLS_CERT", "tables.tls_key is missing"),
+    ({"WEB__TLS_KEY": "k.pem"}, "web.tls_key", "__TLS_KEY", "web.tls_certificate is missing"),
     ({"JOIN__TYPE": "cross"}, "join.type", "the variable POINTSMAN_JOIN__TYPE", "'left', 'inner', 'natural', 'right'"),
     ({"JOIN__LEFT": "cards"}, "join.left", "the variable POINTSMAN_JOIN__LEFT", "there are users, accounts"),
     ({"JOIN__KEY": "id"}, "sources.users.columns", "the built-in defaults", "the join key 'id' (join.key)"),

@@ -203,7 +203,7 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path, start: Start) -> None:
         port = holder.getsockname()[1]
         refused(
             start(tmp_path / "data", port),
-            f"error: port {port} on 127.0.0.1 cannot be used: Address already in use",
+            f"error: 127.0.0.1:{port} cannot be bound: Address already in use",
             "next: end the program that holds it, or choose another with --port",
         )
     assert not (tmp_path / "data").exists()

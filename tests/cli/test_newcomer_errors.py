@@ -18,8 +18,11 @@ from pointsman.broker.embedded import free_port
 from pointsman.broker.topics import TopicAdmin, TopicPlan, fixed_topics
 from pointsman.domain.catalog import KEY
 from pointsman.settings import Settings
+from tests.secured.certificates import Authority
 
 ROOT = Path(__file__).parents[2]
+NO_MAVEN = "Maven (mvn) was not found; it resolves the Kafka jars. Next: install Maven 3.8+, then run make setup again."
+NO_NPM = "npm was not found; it builds the page. Next: install Node 20.19 or newer, then run make setup again."
 
 
 class Said:
@@ -37,9 +40,12 @@ Command = Callable[..., Said]
 def pointsman(tmp_path: Path) -> Command:
     """Runs `pointsman …` in an empty folder, with these variables and no others of ours."""
 
-    def run(*words: str, **env: str) -> Said:
+    def run(*words: str, most_bytes: int | None = None, **env: str) -> Said:
+        """`most_bytes`: the largest file that it may write."""
         clean = {k: v for k, v in os.environ.items() if not k.startswith("POINTSMAN_") or k == "POINTSMAN_JARS"}
         command = [sys.executable, "-m", "pointsman", *words]
+        if most_bytes is not None:
+            command = ["bash", "-c", f'ulimit -f {most_bytes}; exec "$@"', "bash", *command]
         done = subprocess.run(
             command, cwd=tmp_path, env={**clean, **env}, capture_output=True, text=True, timeout=60, check=False
         )
@@ -77,38 +83,50 @@ def test_the_jars_were_never_resolved(pointsman: Command, tmp_path: Path) -> Non
     assert "next: run `make setup`" in said.err
 
 
+class Bare:
+    """The real Makefile, in a folder where only the tools that it cannot do without are found."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        tools = folder / "bin"
+        tools.mkdir()
+        for name in ("bash", "sh", "find", "touch", "rm", "test", "python3"):
+            (tools / name).symlink_to(shutil.which(name) or name)
+        (folder / "web").mkdir()
+        for name in ("Makefile", "pyproject.toml", "requirements.lock", "pom.xml", "web/package.json"):
+            shutil.copy(ROOT / name, folder / name)
+        shutil.copy(ROOT / "web/package-lock.json", folder / "web")
+
+    def __call__(self, target: str) -> subprocess.CompletedProcess[str]:
+        make = shutil.which("make")
+        assert make
+        path = {"PATH": str(self.folder / "bin")}
+        return subprocess.run(
+            [make, target], cwd=self.folder, env=path, capture_output=True, text=True, timeout=60, check=False
+        )
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Bare:
+    return Bare(tmp_path)
+
+
 @pytest.mark.parametrize(
-    ("target", "tool", "words"),
-    [
-        (
-            "build/jars/.resolved",
-            "mvn",
-            "Maven (mvn) was not found; it resolves the Kafka jars. Next: install Maven 3.8+",
-        ),
-        (
-            "web/node_modules/.installed",
-            "npm",
-            "npm was not found; it builds the page. Next: install Node 20.19 or newer",
-        ),
-    ],
+    ("target", "words"), [("build/jars/.resolved", NO_MAVEN), ("web/node_modules/.installed", NO_NPM)]
 )
-def test_no_maven_or_npm(tmp_path: Path, target: str, tool: str, words: str) -> None:
-    """The real Makefile, in a folder where only its own tools are found."""
-    bin_ = tmp_path / "bin"
-    bin_.mkdir()
-    for name in ("bash", "sh", "find", "touch", "rm", "grep", "sed", "expand"):
-        (bin_ / name).symlink_to(shutil.which(name) or name)
-    make = shutil.which("make")
-    assert make
-    shutil.copy(ROOT / "Makefile", tmp_path)
-    (tmp_path / "web").mkdir()
-    for name in ("pom.xml", "web/package.json", "web/package-lock.json"):
-        shutil.copy(ROOT / name, tmp_path / name)
-    done = subprocess.run(
-        [make, target], cwd=tmp_path, env={"PATH": str(bin_)}, capture_output=True, text=True, check=False
-    )
+def test_no_maven_or_npm(bare: Bare, target: str, words: str) -> None:
+    done = bare(target)
     assert done.returncode != 0
     assert words in done.stderr
+
+
+def test_what_set_up_needs_is_said_at_once_and_all_of_it(bare: Bare) -> None:
+    """Not after minutes of installing something else."""
+    done = bare("setup")
+    assert done.returncode != 0
+    assert NO_MAVEN in done.stderr
+    assert NO_NPM in done.stderr
+    assert not (bare.folder / ".venv").exists()
 
 
 @pytest.mark.parametrize("verb", ["web", "broker"])
@@ -122,6 +140,19 @@ def test_port_busy(pointsman: Command, verb: str) -> None:
     assert port in said.err.splitlines()[-2]
     assert "Address already in use" in said.err
     assert "choose another with --port" in said.err
+
+
+def test_a_certificate_that_is_not_there_or_not_that_of_the_key(pointsman: Command, tmp_path: Path) -> None:
+    first, second = (Authority(tmp_path / name).sign("page") for name in ("first", "second"))
+    certificate, key = "POINTSMAN_WEB__TLS_CERTIFICATE", "POINTSMAN_WEB__TLS_KEY"
+    port = str(free_port())
+    said = pointsman("web", "--port", port, **{certificate: "nowhere.pem", key: str(first.key)})
+    assert said.code == 1
+    assert "error: web.tls_certificate: nowhere.pem cannot be read: No such file or directory" in said.err
+    said = pointsman("web", "--port", port, **{certificate: str(first.cert), key: str(second.key)})
+    assert said.code == 1
+    assert f"cannot be used with the key in {second.key}: key values mismatch" in said.err
+    assert "next: give a PEM file with the certificate first" in said.err
 
 
 @pytest.mark.parametrize("verb", ["pipeline", "tables", "status", "logs", "plan", "topics", "feed"])
@@ -162,10 +193,36 @@ def test_an_unknown_column_type(pointsman: Command, tmp_path: Path) -> None:
     assert "sources.users.columns.age: must be 'string', 'long', 'double' or 'boolean'" in said.err
 
 
-def test_the_disk_is_full(pointsman: Command) -> None:
-    said = pointsman("init", "--force", "/dev/full")
-    assert said.code == 1
-    assert "error: /dev/full cannot be written: No space left on device" in said.err
+class TestTheDiskIsFull:
+    """A file that takes nothing stands for a disk that does."""
+
+    def test_of_a_settings_file(self, pointsman: Command) -> None:
+        said = pointsman("init", "--force", "/dev/full")
+        assert said.code == 1
+        assert "error: /dev/full cannot be written: No space left on device" in said.err
+
+    def test_of_the_demo(self, pointsman: Command, tmp_path: Path) -> None:
+        (tmp_path / "demo").mkdir()
+        (tmp_path / "demo" / "pointsman.toml").symlink_to("/dev/full")
+        said = pointsman("demo", "--folder", "demo")
+        assert said.code == 1
+        assert f"error: the folder {tmp_path / 'demo'} cannot be written: No space left on device" in said.err
+        assert "next: choose another with --folder" in said.err
+
+    def test_of_the_broker(self, pointsman: Command, tmp_path: Path) -> None:
+        (tmp_path / "data").mkdir()
+        (tmp_path / "data" / "server.properties").symlink_to("/dev/full")
+        said = pointsman("broker", "--data", "data", "--port", str(free_port()))
+        assert said.code == 1
+        assert f"error: the folder {tmp_path / 'data'} cannot be written: No space left on device" in said.err
+        assert "next: choose another with --data, or free the disk" in said.err
+
+    def test_of_a_home_that_takes_a_name_and_no_more(self, pointsman: Command) -> None:
+        """As the limit of what a process may write, which fails where a full disk does: at the first byte."""
+        said = pointsman("up", "--only", "web", most_bytes=0, POINTSMAN_HOME="home")
+        assert said.code == 1
+        assert "error: the folder home/run cannot be written: File too large" in said.err
+        assert "next: free the disk, or choose another folder with home" in said.err
 
 
 def test_home_cannot_be_written(pointsman: Command, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-FOREIGN = ("pyspark", "deephaven", "pydeephaven", "confluent_kafka", "pydantic", "starlette", "typer", "structlog")
+FOREIGN = ("pyspark", "deephaven", "pydeephaven", "confluent_kafka", "pydantic", "starlette", "typer")
 
 PROGRAM = f"""
 import importlib, pkgutil, sys

@@ -32,9 +32,11 @@ PASSWORDS = {  # with what ends a value in JAAS, in Java's files and in URLs; an
     "scram": "'\"\\;=${env:HOME} #canaryScram81c2",
     "scram256": "canaryScramSmall93d5",
     "oauth": "+/=&:canaryClient06be",
+    "nobody": "canaryNobody77cc",  # whom no test allows anything
 }
 MECHANISMS = {"plain": "PLAIN", "scram": "SCRAM-SHA-512", "scram256": "SCRAM-SHA-256", "oauth": "OAUTHBEARER"}
-LISTENERS = ("PLAIN", "SCRAM", "OAUTH", "MTLS", "EXPIRED")
+NOBODY = "nobody"
+LISTENERS = ("PLAIN", "SCRAM", "OAUTH", "MTLS", "EXPIRED", "TOMORROW")
 SASL = {"PLAIN": "PLAIN", "SCRAM": "SCRAM-SHA-256,SCRAM-SHA-512", "OAUTH": "OAUTHBEARER"}
 LOGIN = "org.apache.kafka.common.security"
 
@@ -67,7 +69,7 @@ class SecuredBroker:
             servers = self.addresses["OAUTH"]
             return {**tls, "bootstrap_servers": servers, "sasl": {"mechanism": "OAUTHBEARER"}, "oidc": oidc}
         servers = self.addresses["PLAIN" if name == "plain" else "SCRAM"]
-        sasl = {"mechanism": MECHANISMS[name], "user": name, "password": PASSWORDS[name]}
+        sasl = {"mechanism": MECHANISMS.get(name, "SCRAM-SHA-512"), "user": name, "password": PASSWORDS[name]}
         return {**tls, "bootstrap_servers": servers, "sasl": sasl}
 
     def allow(self, principal: str, kind: str, name: str, *operations: str, prefixed: bool = False) -> None:
@@ -87,6 +89,7 @@ class SecuredBroker:
 def secured_broker(folder: Path) -> Iterator[SecuredBroker]:
     authority = Authority(folder / "certificates")
     good, expired = authority.sign("broker"), authority.sign_expired("expired")
+    coming = authority.sign_for_tomorrow("tomorrow")
     addresses = {name: f"localhost:{free_port()}" for name in LISTENERS}
     superuser = free_port()
     clients_of = {"oauth": PASSWORDS["oauth"]}
@@ -105,6 +108,8 @@ def secured_broker(folder: Path) -> Iterator[SecuredBroker]:
             "ssl.truststore.location": str(authority.ca),
             "listener.name.expired.ssl.keystore.type": "PEM",
             "listener.name.expired.ssl.keystore.location": str(expired.both),
+            "listener.name.tomorrow.ssl.keystore.type": "PEM",
+            "listener.name.tomorrow.ssl.keystore.location": str(coming.both),
             "listener.name.mtls.ssl.client.auth": "required",
             "listener.name.plain.plain.sasl.jaas.config": (
                 f'{LOGIN}.plain.PlainLoginModule required user_plain="{_quoted(PASSWORDS["plain"])}";'
@@ -128,6 +133,7 @@ def secured_broker(folder: Path) -> Iterator[SecuredBroker]:
 
 def _add_scram_users(admin: AdminClient) -> None:
     kinds = {"scram": ScramMechanism.SCRAM_SHA_512, "scram256": ScramMechanism.SCRAM_SHA_256}
+    kinds[NOBODY] = ScramMechanism.SCRAM_SHA_512
     users = [
         UserScramCredentialUpsertion(name, ScramCredentialInfo(kind, 4096), PASSWORDS[name].encode())
         for name, kind in kinds.items()

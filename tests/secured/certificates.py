@@ -4,7 +4,21 @@ from __future__ import annotations
 
 import subprocess
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+
+CA = """\
+[ca]
+default_ca = here
+[here]
+database = {index}
+new_certs_dir = {folder}
+rand_serial = yes
+default_md = sha256
+policy = any
+[any]
+commonName = supplied
+"""
 
 
 @dataclass(frozen=True)
@@ -48,6 +62,32 @@ class Authority:
     def sign_expired(self, name: str) -> Signed:
         """Was good once, and ended before today: openssl 3.0 counts days backwards, too."""
         return self.sign(name, "-days", "-1")
+
+    def sign_for_tomorrow(self, name: str) -> Signed:
+        """Good from tomorrow on, which a clock that is a day behind makes of a new one."""
+        signed = self.sign(name)
+        index, config = self._folder / f"{name}.index", self._folder / f"{name}.cnf"
+        index.touch()
+        config.write_text(CA.format(index=index, folder=self._folder))
+        times = [f"{datetime.now(UTC) + timedelta(days=days):%Y%m%d%H%M%SZ}" for days in (1, 2)]
+        span: list[str | Path] = [
+            "-startdate",
+            times[0],
+            "-enddate",
+            times[1],
+            "-extfile",
+            self._folder / f"{name}.ext",
+        ]
+        request: list[str | Path] = ["-in", self._folder / f"{name}.csr", "-out", signed.cert]
+        openssl("ca", "-batch", "-notext", "-config", config, "-cert", self.ca, "-keyfile", self._key, *span, *request)
+        return signed
+
+    def encrypt(self, signed: Signed, password: str) -> Path:
+        """Its key under a password, in a way that every Java can read."""
+        path = signed.key.with_suffix(".encrypted")
+        form = ["-topk8", "-v1", "PBE-SHA1-3DES", "-passout", f"pass:{password}"]
+        openssl("pkcs8", *form, "-in", signed.key, "-out", path)
+        return path
 
 
 def new_key(path: Path) -> None:

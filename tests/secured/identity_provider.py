@@ -33,6 +33,7 @@ class IdentityProvider:
         self.lifetime = 300.0
         self.forges = False  # signs with a key that it does not publish
         self.is_down = False
+        self.clock_behind = 0.0  # seconds
         self.asked: list[dict[str, str]] = []  # the forms that token requests carried
         handler = self._handler()
         self._servers = [ThreadingHTTPServer(("127.0.0.1", 0), handler) for _ in range(2)]
@@ -80,9 +81,9 @@ class IdentityProvider:
         return Handler
 
     def token(self, client: str, scope: str) -> str:
-        now = int(time.time())
+        now = int(time.time() - self.clock_behind)
         claims: dict[str, str | int] = {"iss": self.issuer, "sub": client, "aud": AUDIENCE, "scope": scope}
-        claims |= {"iat": now, "exp": int(now + self.lifetime)}
+        claims |= {"iat": now, "nbf": now, "exp": int(now + self.lifetime)}
         parts = ({"alg": "RS256", "kid": "1", "typ": "JWT"}, claims)
         signed = ".".join(_b64(json.dumps(part).encode()) for part in parts)
         key = self._other if self.forges else self._published

@@ -9,8 +9,11 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 from pointsman.broker import clients
+from pointsman.broker.embedded import free_port
 from pointsman.broker.newest import newest_catalog
 from pointsman.broker.topics import TopicAdmin
 from pointsman.domain.catalog import Catalog
@@ -21,7 +24,8 @@ from tests.secured.broker import SecuredBroker
 from tests.tables.stage import TablesProcess
 
 POINTSMAN = str(Path(sys.executable).with_name("pointsman"))
-SECRET_NAMES = ("password", "client_secret")
+SECRET_NAMES = ("password", "client_secret", "key_password", "key", "operator_key")
+KEY_PASSWORD, VIEWER_KEY, OPERATOR_KEY = "canaryKeyFile27d9", "canaryViewer8e31", "canaryOperator5c60"
 
 
 class SecuredLine:
@@ -39,7 +43,15 @@ class SecuredLine:
         )
         self.bench.make_topics(2)
         sources, own, control = users
+        mine = secured.authority.sign("line")  # nobody asks for it here; clients read the key, and so its password
+        self.web_port = free_port()
         self.variables = {
+            "POINTSMAN_KAFKA__SSL__CERT_FILE": str(mine.cert),
+            "POINTSMAN_KAFKA__SSL__KEY_FILE": str(secured.authority.encrypt(mine, KEY_PASSWORD)),
+            "POINTSMAN_KAFKA__SSL__KEY_PASSWORD": KEY_PASSWORD,
+            "POINTSMAN_TABLES__KEY": VIEWER_KEY,
+            "POINTSMAN_WEB__OPERATOR_KEY": OPERATOR_KEY,
+            "POINTSMAN_WEB__PORT": str(self.web_port),
             "POINTSMAN_HOME": str(folder),
             "POINTSMAN_TOPICS__PREFIX": settings.topics.prefix,
             "POINTSMAN_CONTROL__TOPIC": settings.control.topic,
@@ -82,7 +94,7 @@ class SecuredLine:
         folder.mkdir(exist_ok=True)
         secrets = self.folder.parent / f"{self.folder.name}-secrets-{verb}"  # no part of what is searched
         env = told(self.environment(logins), way, secrets)
-        env |= {"POINTSMAN_HOME": str(folder)}
+        env = {"POINTSMAN_TABLES__KEY": "", **env, "POINTSMAN_HOME": str(folder)}
         process = TablesProcess(self.everything, folder, [POINTSMAN, verb], env)
         self.processes.append(process)
         return process
@@ -99,6 +111,18 @@ class SecuredLine:
         assert done.stdout, done.stderr
         verdict: dict[str, Any] = json.loads(done.stdout)
         return verdict
+
+    def ask_page(self, path: str, body: dict[str, Any] | None = None, key: str = "") -> tuple[int, bytes]:
+        """What the page answers: status, headers and body."""
+        headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
+        data = None if body is None else json.dumps(body).encode()
+        request = Request(f"http://127.0.0.1:{self.web_port}{path}", data, headers)
+        try:
+            with urlopen(request, timeout=60) as answer:
+                return answer.status, str(answer.headers).encode() + answer.read()
+        except HTTPError as refused:
+            with refused:
+                return refused.code, str(refused.headers).encode() + refused.read()
 
     def catalog(self) -> Catalog:
         return newest_catalog(self.everything, self.bench.admin) or Catalog()

@@ -18,7 +18,7 @@ from pointsman.domain.generation import Generation
 from tests.pipeline.oracle import final_rows
 from tests.secured.broker import PASSWORDS, SecuredBroker
 from tests.secured.canary import Search
-from tests.secured.line import SecuredLine
+from tests.secured.line import KEY_PASSWORD, OPERATOR_KEY, VIEWER_KEY, SecuredLine
 from tests.secured.test_clients import settings_for
 from tests.tables.stage import becomes, eventually, rows, viewer
 
@@ -31,6 +31,7 @@ ROTATIONS = {
     ("oauth", "plain", "scram"): ("folder", "variable"),
 }
 WRONG = "canaryWrong55aa"
+READ = ("/", "/api/status", "/api/history", "/api/generations", "/api/topics", "/api/verdicts", "/readyz", "/metrics")
 
 
 @pytest.fixture
@@ -67,14 +68,16 @@ def live(line: SecuredLine, number: int) -> Generation:
 def test_rows_are_joined_switched_and_shown_and_no_secret_is_anywhere(
     line: SecuredLine, request: pytest.FixtureRequest
 ) -> None:
-    search = Search([*PASSWORDS.values(), WRONG])
+    search = Search([*PASSWORDS.values(), WRONG, KEY_PASSWORD, VIEWER_KEY, OPERATOR_KEY])
     ways = ROTATIONS[request.node.callspec.params["line"]]
     line.feed(1)
     tables = line.start("tables", line.tables_logins, ways[0])
     line.start("pipeline", line.pipeline_logins, ways[1])
     first = live(line, 1)
     tables.await_ready()
-    with viewer(tables.port) as client:
+    web = line.start("web", line.pipeline_logins, ways[0])
+    web.await_ready()
+    with viewer(tables.port, VIEWER_KEY) as client:
         final, control = client.open("final_ui"), client.open("control_raw")
         becomes(lambda: shown(final, first), expected(line, first), 60)
         line.feed(2)
@@ -91,6 +94,21 @@ def test_rows_are_joined_switched_and_shown_and_no_secret_is_anywhere(
         wrong = line.command("status", **dict.fromkeys(places, WRONG))
         assert wrong.returncode == 1
         assert not search.hits((wrong.stdout + wrong.stderr).encode())
+
+        nothing = {"usersTopic": f"{line.everything.control.topic}.nothing"}
+        answers = [line.ask_page(path) for path in READ]
+        answers += [line.ask_page(path, nothing, WRONG) for path in ("/api/plan", "/api/control")]
+        assert [status for status, _ in answers[-2:]] == [401, 401]
+        answers += [line.ask_page(path, nothing, OPERATOR_KEY) for path in ("/api/plan", "/api/control")]
+        assert [status for status, _ in answers[-2:]] == [200, 200], answers
+        assert b'"refused"' in answers[-1][1]
+        assert not any(search.hits(said) for _, said in answers)
+
+        doctor = line.command("doctor", "--bundle", "bundle.json", POINTSMAN_TABLES__PORT=str(tables.port))
+        assert f"ok       tables: 127.0.0.1:{tables.port} answers" in doctor.stdout
+        bundle = json.loads((line.folder / "bundle.json").read_text())
+        assert bundle["topics"][line.everything.names.catalog]["catalog"]["live"] == 2
+        assert not search.hits((doctor.stdout + doctor.stderr).encode())
         assert search.in_processes() == []
     assert search.in_folder(line.folder) == []
     assert any(line.folder.glob("local-*")), "no event log was written, so that nothing in it says nothing"

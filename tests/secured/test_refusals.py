@@ -16,7 +16,7 @@ from pointsman.broker.writer import JsonWriter
 from pointsman.domain.errors import BrokerError
 from pointsman.settings import Settings
 from pointsman.web.sending import Sender
-from tests.secured.broker import PASSWORDS, SecuredBroker
+from tests.secured.broker import NOBODY, PASSWORDS, SecuredBroker
 from tests.secured.certificates import Authority
 from tests.secured.test_clients import settings_for
 
@@ -64,6 +64,32 @@ def test_an_expired_certificate(secured: SecuredBroker, unique: Unique) -> None:
     error = refusal(settings_for(changed(kafka, ssl={"ca_file": str(secured.authority.ca)}), unique))
     assert "the broker's certificate has expired" in str(error)
     assert "renewed" in error.next_step
+
+
+class TestClocks:
+    """Of two machines, one is wrong."""
+
+    def test_a_certificate_that_is_not_valid_yet(self, secured: SecuredBroker, unique: Unique) -> None:
+        kafka = {"bootstrap_servers": secured.addresses["TOMORROW"], "security_protocol": "SSL"}
+        error = refusal(settings_for(changed(kafka, ssl={"ca_file": str(secured.authority.ca)}), unique))
+        assert "the broker's certificate is not valid yet" in str(error)
+        assert error.next_step == "set this machine's clock"
+
+    def test_a_new_token_that_has_expired(
+        self, secured: SecuredBroker, unique: Unique, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(secured.provider, "clock_behind", 3600.0)
+        error = refusal(settings_for(secured.login("oauth"), unique))
+        assert f"a new token from {secured.provider.token_endpoint} for client 'oauth' has expired" in str(error)
+        assert "set this machine's clock" in error.next_step
+
+    def test_a_token_that_the_broker_takes_for_one_of_the_future(
+        self, secured: SecuredBroker, unique: Unique, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(secured.provider, "clock_behind", -3600.0)
+        error = refusal(settings_for(secured.login("oauth"), unique))
+        assert "does not accept the token of client 'oauth'" in str(error)
+        assert "this machine's clock" in error.next_step
 
 
 def test_a_certificate_of_ours_that_is_missing(secured: SecuredBroker, unique: Unique) -> None:
@@ -138,6 +164,16 @@ class TestAcls:
         TopicAdmin(everything).ensure([TopicPlan(topic)])
         secured.allow("plain", "TOPIC", topic, "DESCRIBE")
         with pytest.raises(BrokerError, match=f"User:plain may not WRITE on topic '{topic}'"):
+            Sender(settings).send({"joinType": "left"})
+
+    def test_write_of_one_who_may_write_nowhere(self, secured: SecuredBroker, unique: Unique) -> None:
+        settings = settings_for(secured.login(NOBODY), unique)
+        topic = f"{settings.topics.prefix}t"
+        writer = JsonWriter(settings.own_cluster)
+        writer.put(topic, "k", {})
+        with pytest.raises(BrokerError, match=f"User:nobody may not WRITE on topic '{topic}'"):
+            writer.flush()
+        with pytest.raises(BrokerError, match=f"User:nobody may not WRITE on topic '{settings.control.topic}'"):
             Sender(settings).send({"joinType": "left"})
 
     def test_the_catalog_s_transactions(self, settings: Settings, everything: Settings, secured: SecuredBroker) -> None:

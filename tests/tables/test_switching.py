@@ -145,6 +145,7 @@ def test_tables_opened_once_live_through_fifty_switches_under_load(listening: Ru
     sockets: dict[int, int] = {}
     with BrowserScript("tables.mjs", log, VIEWER_KEY=KEY_OF_VIEWERS, **variables) as browser:
         browser.await_wish("switches")
+        becomes(lambda: viewers(pipeline), [1])
         with Onlooker(server.port) as onlooker, Load(pipeline) as load:
             for number in range(1, SWITCHES + 1):
                 join = JoinType.LEFT if number % 2 else JoinType.INNER
@@ -163,6 +164,7 @@ def test_tables_opened_once_live_through_fifty_switches_under_load(listening: Ru
         sizes = {"users_ui": 20 + SWITCHES, "accounts_ui": 20 + SWITCHES, "final_ui": ROWS}
         browser.answer(switches=SWITCHES, last=SWITCHES, rows=sizes)
         browser.await_end()
+    becomes(lambda: viewers(pipeline), [0])
     assert not onlooker.failures
     assert len(onlooker.seen) > SWITCHES
     assert all(len(found) <= 1 for found in onlooker.seen)
@@ -256,6 +258,10 @@ def shows(pipeline: Pipeline) -> int | None:
 def loaded(pipeline: Pipeline) -> list[int]:
     found: list[int] = next(iter(pipeline.servers().values()))["loaded"]
     return found
+
+
+def viewers(pipeline: Pipeline) -> list[int | None]:
+    return [word["viewers"] for word in pipeline.servers().values()]
 
 
 def reader_threads(running: Running) -> set[str]:

@@ -170,3 +170,19 @@ def test_looking_in_ones_own_way_is_permitted(viewer: Viewer) -> None:
     table = viewer.open("final_ui")
     mine = table.where("age > 22").update_view(["half = balance / 2"]).sort("userId")
     assert count(mine) == 4
+
+
+def test_who_follows_something_is_counted_until_they_leave(shown: Running) -> None:
+    def viewers() -> int:
+        said = [word for word in shown.pipeline.servers().values() if word["url"].endswith(f":{shown.server.port}")]
+        return int(said[0]["viewers"])
+
+    client = Viewer(shown.server.port)
+    count(client.open("final_ui"))
+    becomes(viewers, 0)  # one that has looked once follows nothing
+    following = client.session.app_service.list_fields()
+    next(following)
+    becomes(viewers, 1)
+    following.cancel()
+    becomes(viewers, 0)
+    client.close()

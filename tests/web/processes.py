@@ -35,11 +35,12 @@ class Verb:
                 cwd=self._folder,
             )
 
-    def await_ready(self) -> None:
+    def await_ready(self) -> str:
         """Returns when it says that it is ready: the one line that every verb has on its stdout."""
         assert self.process.stdout is not None
         line = self.process.stdout.readline().decode()
         assert line.startswith("ready"), f"{self._command[1]} said {line!r}; {self.log[-2000:]}"
+        return line.strip()
 
     @property
     def log(self) -> str:

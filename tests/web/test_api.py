@@ -176,21 +176,24 @@ def test_metrics_tell_state_lag_and_counts(stage: Stage) -> None:
     count = {"generation": 1, "source": "users", "topic": "u", "partition": 0, "read": 9, "joined": 8, "deadLetters": 1}
     stage.write(names.counts, count, "g1-u-0")
     stage.write(names.counts, count | {"partition": 1}, "g1-u-1")
-    stage.write(names.tables, {"server": "a", "at": time.time(), "loaded": [1], "shows": 1}, "a")
+    stage.write(names.tables, {"server": "a", "at": time.time(), "loaded": [1], "shows": 1, "viewers": 3}, "a")
+    stage.write(names.tables, {"server": "b", "at": time.time() - 60, "loaded": [1], "shows": 1, "viewers": 2}, "b")
     stage.write(names.catalog, live_catalog(stage).to_bytes(), "catalog")
-    stage.status(lag=42)
-    stage.until("/api/status", lambda a: a["status"] is not None and bool(a["servers"]))
+    stage.status(lag=42, lags={"users": 40, "accounts": 2})
+    stage.until("/api/status", lambda a: a["status"] is not None and len(a["servers"]) == 2)
     stage.until("/api/generations", lambda a: a["live"] == 1)
     text = stage.client.get("/metrics").text
     for line in (
         'pointsman_state{state="SERVING"} 1.0',
-        "pointsman_source_lag_records 42.0",
+        'pointsman_source_lag_records{source="users"} 40.0',
         "pointsman_tables_servers 1.0",
+        'pointsman_viewers{server="a"} 3.0',
         'pointsman_generations{state="LIVE"} 1.0',
         'pointsman_generation_info{generation="1",join="left",state="LIVE",topics="',
         'pointsman_records_total{generation="1",kind="read",source="users",topic="u"} 18.0',
     ):
         assert line in text
+    assert 'pointsman_viewers{server="b"}' not in text
 
 
 def test_metrics_count_verdicts_switches_and_dead_letters_once_each(stage: Stage) -> None:

@@ -27,7 +27,7 @@ class Complaints:
         self.said: KafkaError | None = None
 
     def __call__(self, problem: KafkaError) -> None:
-        if lasts(problem):
+        if lasts(problem) or problem.fatal():
             self.said = problem
 
 
@@ -56,7 +56,10 @@ def answers(kafka: Connection, seconds: float) -> bool:
 
 
 def producer(kafka: Connection, **more: Any) -> Producer:
-    """Keeps order and loses nothing that the broker answered for."""
+    """Keeps order and loses nothing that the broker answered for.
+
+    With complaints as its `error_cb`, what ends it for good is heard by them, and not raised in another callback.
+    """
     return _made(Producer, kafka, {"enable.idempotence": True, "linger.ms": 5, **more})
 
 

@@ -26,6 +26,7 @@ from confluent_kafka import KafkaException
 
 from pointsman.broker import clients, java
 from pointsman.domain.errors import BrokerError, EnvironmentProblem
+from pointsman.listening import require_port
 from pointsman.settings import Kafka
 
 START_SECONDS = 120.0  # for formatting and starting together
@@ -82,7 +83,7 @@ class EmbeddedBroker:
         command += [f"-D{name}={value}" for name, value in self._system.items()]
         command += ["-cp", f"{java.jars('broker')}/*"]
         deadline = time.monotonic() + START_SECONDS
-        _check_free(self.port)
+        require_port("127.0.0.1", self.port)
         try:
             self._claim_folder()
             if not self._records.exists():
@@ -234,18 +235,6 @@ class EmbeddedBroker:
             f"the folder {self.data} cannot be written: {error.strerror}",
             "choose another with --data, or free the disk",
         )
-
-
-def _check_free(port: int) -> None:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError as error:
-            raise EnvironmentProblem(
-                f"port {port} on 127.0.0.1 cannot be used: {error.strerror}",
-                "end the program that holds it, or choose another with --port",
-            ) from error
 
 
 def answers(address: str) -> bool:

@@ -19,6 +19,7 @@ LOGIN_CODES = {KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED
 LASTING = LOGIN_CODES | {KafkaError._SSL}
 # librdkafka's words for what has no code of its own.
 NO_TOKEN = ("Failed to acquire SASL OAUTHBEARER token", "there is no token available")
+EXPIRED_TOKEN = "unexpired token"
 ANSWERS = "check that the broker answers there (kafka.bootstrap_servers) and what it permits us"
 
 NOT_TRUSTED = (
@@ -78,6 +79,9 @@ def refusal(
     servers = kafka.bootstrap_servers
     if error is not None and error.code() in DENIED:
         return _denied(what, DENIED[error.code()], kafka, operation, on)
+    if complaint is not None and complaint.code() == KafkaError.CLUSTER_AUTHORIZATION_FAILED:
+        # A producer that may write to no topic at all is not told of this one: it ends before it asks.
+        return _denied(what, "topic", kafka, operation, on)
     if tls:
         return _tls_failed(what, tls, kafka)
     for one in (error, complaint):
@@ -103,6 +107,12 @@ def _login_refused(what: str, error: KafkaError, kafka: Connection) -> BrokerErr
         return BrokerError(
             f"{what}: {servers} does not accept the password of '{kafka.sasl.user}' by {kind} ({words})",
             "check kafka.sasl.user, kafka.sasl.mechanism, and where the password comes from",
+        )
+    if EXPIRED_TOKEN in words:
+        return BrokerError(
+            f"{what}: a new token from {kafka.oidc.token_endpoint} for client '{kafka.oidc.client_id}' "
+            f"has expired by this machine's clock ({words})",
+            "set this machine's clock, or have that of the identity provider set",
         )
     if any(sign in words for sign in NO_TOKEN):
         return BrokerError(

@@ -18,7 +18,8 @@ class JsonWriter:
 
     def __init__(self, kafka: Connection) -> None:
         self._kafka = kafka
-        self._producer = clients.producer(kafka)
+        self._complaints = clients.Complaints()
+        self._producer = clients.producer(kafka, error_cb=self._complaints)
         self._problem: tuple[str, KafkaError] | None = None
 
     def put(self, topic: str, key: str | None, value: dict[str, Any] | None) -> None:
@@ -33,7 +34,7 @@ class JsonWriter:
         if found is not None:
             topic, problem = found
             what = f"a record could not be written to '{topic}'"
-            raise refusal(what, problem, self._kafka, operation="WRITE", on=topic)
+            raise refusal(what, problem, self._kafka, operation="WRITE", on=topic, complaint=self._complaints.said)
         if left:
             raise BrokerError(
                 f"{left} records were not acknowledged within {seconds:g} s", "check that the broker answers"

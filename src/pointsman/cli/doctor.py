@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,10 +18,16 @@ def add_to(app: typer.Typer) -> None:
     app.command("doctor")(run)
 
 
-def run(as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False) -> None:
+def run(
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
+    bundle: Annotated[
+        Path | None, typer.Option(help="also write this file for whoever helps you from afar; it holds no secret")
+    ] = None,
+) -> None:
     """Look whether everything is there: Java, jars, disk, ports, broker, topics, records, tables, Spark's slots.
 
-    Changes nothing. Exit code 1 if there is a problem.
+    Changes nothing. Exit code 1 if there is a problem. The file of --bundle holds what was found, versions, settings
+    with secrets masked, and the newest catalog, status, journal and verdicts; no records, no dead letters, no logs.
     """
     from pointsman.doctor.checkup import examine
     from pointsman.doctor.findings import Level
@@ -33,6 +40,11 @@ def run(as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = Fa
     healthy = not any(finding.level is Level.PROBLEM for finding in found)
     if as_json:
         typer.echo(json.dumps({"ok": healthy, "findings": [finding.to_json() for finding in found]}))
+    if bundle is not None:
+        from pointsman.doctor.bundle import write
+
+        write(bundle, found)
+        typer.echo(f"wrote {bundle}: read it before you send it to anybody", err=True)
     if not healthy:
         raise typer.Exit(1)
 

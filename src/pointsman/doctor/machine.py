@@ -14,6 +14,7 @@ from pointsman.domain.errors import EnvironmentProblem
 from pointsman.fleet import ports
 from pointsman.fleet.claims import Claims
 from pointsman.fleet.launch import LOOPBACK
+from pointsman.listening import is_free
 from pointsman.settings import Settings
 
 ROOM_BYTES, LITTLE_BYTES = 200 * 2**20, 2 * 2**30  # below the first nothing runs for long
@@ -74,7 +75,7 @@ def _disk(home: Path) -> Finding:
 
 def _port(check: str, host: str, port: int, ours: Callable[[], str]) -> Finding:
     """`ours` says who of us is there; nothing where it is somebody else."""
-    if ports.is_free(host, port):
+    if is_free(host, port):
         return findings.ok(check, f"{host}:{port} is free")
     if said := ours():
         return findings.ok(check, said)

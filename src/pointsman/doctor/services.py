@@ -9,8 +9,8 @@ from pointsman.broker.topics import TopicAdmin
 from pointsman.doctor import findings
 from pointsman.doctor.findings import Finding
 from pointsman.domain.errors import BrokerError, TablesError
-from pointsman.fleet import ports
 from pointsman.fleet.launch import LOOPBACK
+from pointsman.listening import is_free
 from pointsman.pipeline import slots
 from pointsman.settings import Settings
 
@@ -22,8 +22,11 @@ def examine(settings: Settings) -> Iterator[Finding]:
 
 def _tables(settings: Settings) -> Iterator[Finding]:
     host, port = LOOPBACK if settings.tables.host in ("0.0.0.0", "::") else settings.tables.host, settings.tables.port
-    if ports.is_free(settings.tables.host, port):
+    if is_free(settings.tables.host, port):
         yield findings.warning("tables", f"no tables server runs on {host}:{port}", "start one with `pointsman up`")
+        return
+    if settings.tables.scheme == "https":
+        yield findings.skipped("tables", f"{host}:{port} answers by https, under the names in its certificate only")
         return
     key = settings.tables.key.get_secret_value() or _kept(settings.home)
     if not key:

@@ -26,6 +26,7 @@ class Progress:
     ready: bool = False
     read_to: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
     lag: int | None = None
+    lags: Mapping[str, int] = field(default_factory=dict)  # the same per source, as far as it is known
     freshness: float | None = None
     error: str = ""
     restarts: int = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -31,6 +31,7 @@ class Status:
     rate: float | None  # records per second read by the live generation
     last_error: str
     at: float  # seconds since the epoch: the heartbeat
+    lags: Mapping[str, int] = field(default_factory=dict)  # the lag per source, as far as it is known
 
     def to_json(self) -> dict[str, Any]:
         """`usersTopic`, `accountsTopic`, … first: the shape that people know from their old status row."""
@@ -42,6 +43,7 @@ class Status:
             "state": self.state.value,
             "progress": self.progress,
             "lag": self.lag,
+            "lags": dict(self.lags),
             "freshness": self.freshness,
             "rate": self.rate,
             "lastError": self.last_error,

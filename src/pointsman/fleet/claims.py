@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -33,10 +34,7 @@ class Claims:
             self._folder.mkdir(parents=True, exist_ok=True)
             file = (self._folder / f"{role}.lock").open("a+")
         except OSError as error:
-            raise EnvironmentProblem(
-                f"the folder {self._folder} cannot be written: {error.strerror}",
-                "free the disk, or choose another folder with home",
-            ) from error
+            raise self._unwritable(error) from error
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -60,11 +58,21 @@ class Claims:
     def tell(self, role: str, port: int) -> None:
         """Others read there where our role listens."""
         file = self._held[role]
-        file.seek(0)
-        file.truncate()
-        file.write(json.dumps({"pid": os.getpid(), "port": port}))
-        file.flush()
+        try:
+            file.seek(0)
+            file.truncate()
+            file.write(json.dumps({"pid": os.getpid(), "port": port}))
+            file.flush()
+        except OSError as error:
+            raise self._unwritable(error) from error
 
     def release(self) -> None:
         while self._held:
-            self._held.popitem()[1].close()
+            with contextlib.suppress(OSError):  # what could not be written cannot be written now
+                self._held.popitem()[1].close()
+
+    def _unwritable(self, error: OSError) -> EnvironmentProblem:
+        return EnvironmentProblem(
+            f"the folder {self._folder} cannot be written: {error.strerror}",
+            "free the disk, or choose another folder with home",
+        )

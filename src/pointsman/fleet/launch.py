@@ -12,6 +12,7 @@ from pointsman.fleet import ports
 from pointsman.fleet.child import Role
 from pointsman.fleet.claims import Claims
 from pointsman.fleet.keys import kept_key
+from pointsman.listening import is_free
 from pointsman.settings import Settings
 
 BROKER, FEED, PIPELINE, TABLES, WEB = NAMES = ("broker", "feed", "pipeline", "tables", "web")
@@ -49,7 +50,7 @@ class Launch:
 
     @property
     def page(self) -> str:
-        return f"http://{self._shown(self.settings.web.host)}:{self.web_port}"
+        return f"{self.settings.web.scheme}://{self._shown(self.settings.web.host)}:{self.web_port}"
 
     @property
     def viewer_key(self) -> str:
@@ -67,7 +68,7 @@ class Launch:
         if holder is not None:
             self._reuse(BROKER, holder.pid)
             port = holder.port or port
-        elif not ports.is_free(LOOPBACK, port) and share and answers(f"{LOOPBACK}:{port}"):
+        elif not is_free(LOOPBACK, port) and share and answers(f"{LOOPBACK}:{port}"):
             self.notices.append(f"a Kafka broker answers on localhost:{port}: using that one")
         else:
             port = self._free_port(BROKER, LOOPBACK, port, "kafka.bootstrap_servers")
@@ -128,7 +129,7 @@ class Launch:
     def _free_port(self, name: str, host: str, port: int, key: str) -> int:
         """The wanted one, or the next free one where nobody has asked for that one in particular."""
         given_away = frozenset({self.tables_port, self.web_port})
-        if port not in given_away and ports.is_free(host, port):
+        if port not in given_away and is_free(host, port):
             return port
         holder = ports.holder(port)
         if key in self.origins:

@@ -1,24 +1,13 @@
-"""Ports on this machine: whether one is free, who holds it, and which to take instead."""
+"""Ports on this machine that are not free: who holds one, and which to take instead."""
 
 from __future__ import annotations
-
-import socket
 
 import psutil
 
 from pointsman.domain.errors import EnvironmentProblem
+from pointsman.listening import is_free
 
 NEAR = 100  # how far above the wanted one another is looked for
-
-
-def is_free(host: str, port: int) -> bool:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError:
-            return False
-        return True
 
 
 def holder(port: int) -> str:

@@ -88,6 +88,7 @@ def status_of(catalog: Catalog, progress: Mapping[int, Progress], now: float) ->
         rate=serving.rate,
         last_error=error,
         at=now,
+        lags=serving.lags,
     )
 
 
@@ -102,7 +103,8 @@ def _health(catalog: Catalog, serving: Progress) -> Health:
 
 def _calm(status: Status, last: Status) -> Status:
     """Measurements that move all the time are no change by themselves; the heartbeat carries them."""
-    return replace(status, lag=last.lag, freshness=last.freshness, rate=last.rate, progress=last.progress)
+    moving = {name: getattr(last, name) for name in ("lag", "lags", "freshness", "rate", "progress")}
+    return replace(status, **moving)
 
 
 def _iso(at: float | None) -> str:

@@ -9,7 +9,8 @@ BEYOND_REPAIR = re.compile(
     r"UnknownTopicOrPartition|This server does not host this topic|KAFKA_DATA_LOSS|data loss|"
     r"Some data may have been lost|STATE_STORE_.*(CHECKSUM|CANNOT_LOAD)|CANNOT_LOAD_STATE_STORE|"
     r"Partition .* offset was changed|are gone|SparkConcurrentModification|Incompatible|STREAMING_CHECKPOINT|"
-    r"FAILED_READ_CHECKPOINT|malformed|CANNOT_RESTORE|Error reading delta file|batch files are missing",
+    r"FAILED_READ_CHECKPOINT|malformed|CANNOT_RESTORE|Error reading delta file|batch files are missing|"
+    r"INVALID_LOG_VERSION",
     re.IGNORECASE,
 )
 

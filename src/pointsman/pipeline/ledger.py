@@ -107,14 +107,14 @@ class Ledger:
             for partition, end in offsets.items()
         )
 
-    def lag(self, ends: Mapping[str, Mapping[int, int]]) -> int:
-        """Records before these source offsets that one of the outputs does not show yet."""
-        behind = 0
+    def lags(self, ends: Mapping[str, Mapping[int, int]]) -> dict[str, int]:
+        """Per source, records before these source offsets that one of the outputs does not show yet."""
+        behind = dict.fromkeys(ends, 0)
         for source, offsets in ends.items():
             for partition, end in offsets.items():
                 entry = self.at(source, partition)
                 settled = entry.next if self._join_answered(source, partition) else entry.next_joined
-                behind += max(0, end - settled)
+                behind[source] += max(0, end - settled)
         return behind
 
     def _join_answered(self, source: str, partition: int) -> bool:

@@ -183,12 +183,14 @@ class GenerationRun:
                 )
             if ready:
                 self.books.publish(self.ledger, now)
-            lag = self.ledger.lag(ends)
+            lags = self.ledger.lags(ends)
+            lag = sum(lags.values())
             self._say(
                 Phase.REAL_TIME,
                 ready=ready,
                 read_to=read_to,
                 lag=lag,
+                lags=lags,
                 freshness=self._freshness(lag),
                 rate=rate,
             )

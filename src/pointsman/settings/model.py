@@ -99,12 +99,13 @@ class Settings(Section):
             )
 
     def _check_tls(self) -> None:
-        given = {name for name in ("tls_certificate", "tls_key") if getattr(self.tables, name)}
-        if len(given) == 1:
-            missing = "tls_key" if "tls_certificate" in given else "tls_certificate"
-            raise Misfit(
-                f"tables.{given.pop()}", f"tables.{missing} is missing: a certificate and its key come together"
-            )
+        for at, section in (("tables", self.tables), ("web", self.web)):
+            given = {name for name in ("tls_certificate", "tls_key") if getattr(section, name)}
+            if len(given) == 1:
+                missing = "tls_key" if "tls_certificate" in given else "tls_certificate"
+                raise Misfit(
+                    f"{at}.{given.pop()}", f"{at}.{missing} is missing: a certificate and its key come together"
+                )
 
     def _check_control(self) -> None:
         topic = self.control.topic

@@ -219,3 +219,9 @@ class Web(Section):
     control_wait_seconds: float = Field(
         10, ge=0, le=60, description="how long POST /api/control waits for the verdict before it answers 202"
     )
+    tls_certificate: str = Field("", description="PEM file with the certificate chain; with it, the page is https")
+    tls_key: str = Field("", description="PEM file with the private key of that certificate")
+
+    @property
+    def scheme(self) -> str:
+        return "https" if self.tls_certificate else "http"

@@ -101,6 +101,12 @@ class Application:
         """Records of the topics that do not depend on a generation that were no rows, and were left out."""
         return sum(int(reader.refused()) for reader in self._readers)
 
+    @property
+    def viewers(self) -> int | None:
+        """Clients that have a table open and follow it; None where the server does not tell."""
+        found = int(java_type("pointsman.Viewers").count())
+        return None if found < 0 else found
+
     def list_generations(self, catalog: Catalog) -> None:
         """Makes the table of generations say what the catalog says."""
         for generation in catalog.generations.values():

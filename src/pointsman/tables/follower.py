@@ -54,7 +54,7 @@ class Follower(threading.Thread):
 
     def _step(self) -> None:
         busy = self._perform(self._feed.latest)
-        self._presence.tell(self._loaded, self._shown, self._refused(), self._problem())
+        self._presence.tell(self._loaded, self._shown, self._refused(), self._application.viewers, self._problem())
         if self._feed.follow(WAITING_SECONDS if busy else IDLE_SECONDS):
             self._application.list_generations(self._feed.latest)
 

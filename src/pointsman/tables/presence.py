@@ -25,8 +25,10 @@ class Presence:
         self._last: tuple[object, ...] = ()
         self._due = 0.0
 
-    def tell(self, loaded: Iterable[int], shows: int | None, refused: int, problem: str = "") -> None:
-        """`refused`: records left out since the start. A change of that alone waits for the next heartbeat."""
+    def tell(
+        self, loaded: Iterable[int], shows: int | None, refused: int, viewers: int | None, problem: str = ""
+    ) -> None:
+        """`refused`: records left out since the start. A change of that or of viewers alone waits for a heartbeat."""
         numbers = sorted(loaded)
         told = (numbers, shows, problem)
         if told == self._last and time.monotonic() < self._due:
@@ -40,6 +42,7 @@ class Presence:
                     "loaded": numbers,
                     "shows": shows,
                     "refused": refused,
+                    "viewers": viewers,
                     "url": self._url,
                     "problem": problem,
                 }

@@ -13,6 +13,7 @@ from pointsman.broker.topics import TopicAdmin, fixed_topics
 from pointsman.domain.catalog import Catalog
 from pointsman.domain.errors import TablesError
 from pointsman.domain.spec import Spec
+from pointsman.listening import require_certificate, require_port
 from pointsman.settings import Settings
 from pointsman.tables import jvm
 from pointsman.tables.application import Application
@@ -42,8 +43,9 @@ class TablesServer:
 
     def start(self) -> None:
         started = time.monotonic()
-        self._check_port()
-        self._check_tls()
+        tables = self.settings.tables
+        require_port(tables.host, tables.port, "POINTSMAN_TABLES__PORT")
+        require_certificate("tables", tables.tls_certificate, tables.tls_key)
         TopicAdmin(self.settings).ensure(fixed_topics(self.settings))
         feed = CatalogFeed(self.settings)
         catalog = feed.read_to_end()
@@ -103,32 +105,6 @@ class TablesServer:
             "ssl.identity.certChainPath": str(Path(tables.tls_certificate).absolute()),
             "ssl.identity.privateKeyPath": str(Path(tables.tls_key).absolute()),
         }
-
-    def _check_tls(self) -> None:
-        """A file that cannot be read is said before anything starts."""
-        tables = self.settings.tables
-        for key, path in (("tls_certificate", tables.tls_certificate), ("tls_key", tables.tls_key)):
-            if not path:
-                continue
-            try:
-                Path(path).read_bytes()
-            except OSError as error:
-                raise TablesError(
-                    f"tables.{key}: {path} cannot be read: {error.strerror}",
-                    f"give the path of a PEM file that this user may read, as POINTSMAN_TABLES__{key.upper()}",
-                ) from error
-
-    def _check_port(self) -> None:
-        tables = self.settings.tables
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((tables.host, tables.port))
-            except OSError as error:
-                raise TablesError(
-                    f"{tables.host}:{tables.port} cannot be bound: {error.strerror}",
-                    "stop what uses it, or choose another with --port or POINTSMAN_TABLES__PORT",
-                ) from error
 
 
 def _spec_to_show(catalog: Catalog) -> Spec | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter as Tally
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import accumulate
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -39,8 +39,7 @@ class Metrics(Collector):
         yield from self._generations()
         yield from self._counts()
         yield from self._happenings()
-        living = [s for s in self._mirror.servers if float(s.get("at", 0)) > time.time() - SERVER_LIVES_SECONDS]
-        yield GaugeMetricFamily("pointsman_tables_servers", "tables servers that live", len(living))
+        yield from self._servers()
 
     def _status(self) -> Iterable[Metric]:
         status = self._mirror.status
@@ -54,7 +53,6 @@ class Metrics(Collector):
         yield state
         gauges = {
             "generation": ("pointsman_live_generation", "number of the live generation"),
-            "lag": ("pointsman_source_lag_records", "records in the sources that are not shown yet"),
             "freshness": ("pointsman_freshness_seconds", "how far what is shown is behind the sources"),
             "rate": ("pointsman_records_per_second", "records that the live generation reads per second"),
         }
@@ -62,6 +60,22 @@ class Metrics(Collector):
             value = status.get(field)
             if isinstance(value, int | float):
                 yield GaugeMetricFamily(name, text, value)
+        lags = GaugeMetricFamily(
+            "pointsman_source_lag_records", "records of a source that are not shown yet", labels=["source"]
+        )
+        known = status.get("lags")
+        for source, lag in sorted(known.items() if isinstance(known, Mapping) else ()):
+            lags.add_metric([source], lag)
+        yield lags
+
+    def _servers(self) -> Iterable[Metric]:
+        living = [s for s in self._mirror.servers if float(s.get("at", 0)) > time.time() - SERVER_LIVES_SECONDS]
+        yield GaugeMetricFamily("pointsman_tables_servers", "tables servers that live", len(living))
+        viewers = GaugeMetricFamily("pointsman_viewers", "clients that follow a table", labels=["server"])
+        for server in living:
+            if isinstance(count := server.get("viewers"), int):
+                viewers.add_metric([str(server.get("server"))], count)
+        yield viewers
 
     def _generations(self) -> Iterable[Metric]:
         try:

@@ -2,40 +2,35 @@
 
 from __future__ import annotations
 
-import json
-import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
-from typing import Any
 
-from pointsman.broker.tail import Tail
-from pointsman.broker.topics import TopicAdmin, fixed_topics
 from pointsman.domain.catalog import Catalog
-from pointsman.domain.errors import BrokerError, CatalogError
+from pointsman.domain.errors import CatalogError
 from pointsman.settings import Settings
+from pointsman.web.following import EVERYTHING, Following, Record, json_object
 
-log = logging.getLogger(__name__)
-
-Record = Mapping[str, Any]
 HISTORY_SECONDS = 15 * 60
 VERDICTS_KEPT = 500
 STATUS_OFFSETS = 4000  # 15 minutes of heartbeats, each with a transaction marker
-RETRY_SECONDS = 1.0
 
 
 class Mirror:
-    """Follows our topics in a thread of its own. Every read gives the newest that has arrived, and never blocks.
-
-    It starts with the broker down, and outlives its restarts.
-    """
+    """Every read gives the newest that has arrived, and never blocks."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._news = threading.Condition()
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._follow, name="mirror", daemon=True)
+        names = settings.names
+        topics = {
+            names.catalog: EVERYTHING,
+            names.status: STATUS_OFFSETS,
+            names.verdicts: 2 * VERDICTS_KEPT,
+            names.counts: EVERYTHING,
+            names.tables: EVERYTHING,
+        }
+        self._following = Following("mirror", settings, topics, self._take)
         self._catalog: Catalog | None = None
         self._catalog_problem = ""
         self._status: Record | None = None
@@ -45,11 +40,10 @@ class Mirror:
         self._servers: dict[str, Record] = {}
 
     def start(self) -> None:
-        self._thread.start()
+        self._following.start()
 
     def stop(self) -> None:
-        self._ended.set()
-        self._thread.join(10)
+        self._following.stop()
 
     @property
     def catalog(self) -> Catalog | None:
@@ -93,35 +87,9 @@ class Mirror:
             while True:
                 found = next((v for v in reversed(self._verdicts) if v.get("requestId") == request_id), None)
                 left = deadline - time.monotonic()
-                if found is not None or left <= 0 or self._ended.is_set():
+                if found is not None or left <= 0 or self._following.ended:
                     return found
                 self._news.wait(min(left, 0.5))
-
-    def _follow(self) -> None:
-        while not self._ended.is_set():
-            try:
-                with self._open() as tail:
-                    while not self._ended.is_set():
-                        for topic, _, _, key, value in tail.poll(0.25):
-                            self._take(topic, key, value)
-            except BrokerError as error:
-                log.warning("%s; trying again", error)
-                self._ended.wait(RETRY_SECONDS)
-
-    def _open(self) -> Tail:
-        names = self._settings.names
-        admin = TopicAdmin(self._settings)
-        admin.ensure(fixed_topics(self._settings))
-        followed = [names.catalog, names.status, names.verdicts, names.counts, names.tables]
-        starts, ends = admin.start_offsets(followed), admin.end_offsets(followed)
-        recent = {names.status: STATUS_OFFSETS, names.verdicts: 2 * VERDICTS_KEPT}
-        return Tail(
-            self._settings.own_cluster,
-            {
-                topic: {p: max(start, ends[topic][p] - recent.get(topic, ends[topic][p])) for p, start in parts.items()}
-                for topic, parts in starts.items()
-            },
-        )
 
     def _take(self, topic: str, key: bytes | None, value: bytes | None) -> None:
         names = self._settings.names
@@ -129,14 +97,14 @@ class Mirror:
             if topic == names.catalog:
                 self._take_catalog(value)
             elif topic == names.status:
-                self._take_status(_object(value))
+                self._take_status(json_object(value))
             elif topic == names.verdicts:
-                verdict = _object(value)
+                verdict = json_object(value)
                 if verdict is not None:
                     self._verdicts.append(verdict)
             elif topic in (names.counts, names.tables) and key is not None:
                 kept = self._counts if topic == names.counts else self._servers
-                record = _object(value)
+                record = json_object(value)
                 if record is None:
                     kept.pop(key.decode(errors="replace"), None)
                 else:
@@ -159,12 +127,3 @@ class Mirror:
         self._history.append(status)
         while self._history and self._history[0]["at"] < at - HISTORY_SECONDS:
             self._history.popleft()
-
-
-def _object(value: bytes | None) -> Record | None:
-    """The JSON object in a record of ours; None for a tombstone or what another program has put there."""
-    try:
-        found = json.loads(value) if value else None
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) else None

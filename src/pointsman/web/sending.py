@@ -21,7 +21,9 @@ class Sender:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._producer = clients.producer(settings.control_cluster, **{"message.timeout.ms": int(SEND_SECONDS * 1000)})
+        self._complaints = clients.Complaints()
+        more = {"message.timeout.ms": int(SEND_SECONDS * 1000), "error_cb": self._complaints}
+        self._producer = clients.producer(settings.control_cluster, **more)
 
     def send(self, message: Mapping[str, Any]) -> str:
         request_id = str(message.get(REQUEST_FIELD) or uuid.uuid4().hex)
@@ -40,7 +42,8 @@ class Sender:
             topic = self._settings.control.topic
             what = f"the control message could not be written to '{topic}'"
             problem = problems[0] if problems else None
-            raise refusal(what, problem, self._settings.control_cluster, operation="WRITE", on=topic)
+            kafka, complaint = self._settings.control_cluster, self._complaints.said
+            raise refusal(what, problem, kafka, operation="WRITE", on=topic, complaint=complaint)
         return request_id
 
     def close(self) -> None:

@@ -14,7 +14,8 @@ from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Mount, Route
 
-from pointsman.domain.errors import EnvironmentProblem, PointsmanError
+from pointsman.domain.errors import PointsmanError
+from pointsman.listening import require_certificate, require_port
 from pointsman.settings import Settings
 from pointsman.web.api import Api, problem_answer
 from pointsman.web.mirror import Mirror
@@ -37,7 +38,7 @@ class WebServer:
         self.settings = settings
         self.key = given or secrets.token_urlsafe(KEY_BYTES)
         self.key_was_generated = not given
-        self.url = f"http://{settings.web.host}:{settings.web.port}"
+        self.url = f"{settings.web.scheme}://{settings.web.host}:{settings.web.port}"
         self.tables_url = settings.web.tables_url or f"{settings.tables.scheme}://127.0.0.1:{settings.tables.port}"
 
     def app(self) -> Starlette:
@@ -70,12 +71,15 @@ class WebServer:
 
     def run(self, on_ready: Callable[[], None]) -> None:
         """Serves until SIGINT or SIGTERM."""
-        self._check_port()
         web = self.settings.web
+        require_port(web.host, web.port, "POINTSMAN_WEB__PORT")
+        require_certificate("web", web.tls_certificate, web.tls_key)
         config = uvicorn.Config(
             self.app(),
             host=web.host,
             port=web.port,
+            ssl_certfile=web.tls_certificate or None,
+            ssl_keyfile=web.tls_key or None,
             log_config=None,
             access_log=False,
             server_header=False,
@@ -86,18 +90,6 @@ class WebServer:
     def _hosts(self) -> set[str]:
         more = {name.strip() for name in self.settings.web.hosts.split(",") if name.strip()}
         return {*LOOPBACK, self.settings.web.host, *more}
-
-    def _check_port(self) -> None:
-        web = self.settings.web
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((web.host, web.port))
-            except OSError as error:
-                raise EnvironmentProblem(
-                    f"{web.host}:{web.port} cannot be bound: {error.strerror}",
-                    "stop what uses it, or choose another with --port or POINTSMAN_WEB__PORT",
-                ) from error
 
 
 class _Server(uvicorn.Server):

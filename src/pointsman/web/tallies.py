@@ -6,8 +6,6 @@ the newest ones before this start, and all that come later.
 
 from __future__ import annotations
 
-import json
-import logging
 import threading
 from bisect import bisect_left
 from collections import Counter
@@ -15,16 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pointsman.broker.tail import Tail
-from pointsman.broker.topics import TopicAdmin, fixed_topics
-from pointsman.domain.errors import BrokerError
 from pointsman.domain.journal import Code
 from pointsman.settings import Settings
+from pointsman.web.following import EVERYTHING, Following, json_object
 
-log = logging.getLogger(__name__)
 BUCKETS = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 OLD_DEAD_LETTERS = 10_000
-RETRY_SECONDS = 1.0
 
 
 @dataclass
@@ -82,24 +76,23 @@ class Story:
 
 
 class Tallies:
-    """Follows the topics in a thread of its own, through a broker's restarts; `start()` once, `stop()` at the end."""
+    """Beside the mirror, not in it: many old dead letters, still being counted, must not hold up what is true now."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._lock = threading.Lock()
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._follow, name="tallies", daemon=True)
-        self._next: dict[tuple[str, int], int] = {}
+        names = settings.names
+        topics = {names.verdicts: EVERYTHING, names.journal: EVERYTHING, names.dead_letters: OLD_DEAD_LETTERS}
+        self._following = Following("tallies", settings, topics, self._take)
         self._verdicts: Counter[str] = Counter()
         self._dead_letters: Counter[str] = Counter()
         self._story = Story()
 
     def start(self) -> None:
-        self._thread.start()
+        self._following.start()
 
     def stop(self) -> None:
-        self._ended.set()
-        self._thread.join(10)
+        self._following.stop()
 
     def verdicts(self) -> dict[str, int]:
         with self._lock:
@@ -117,42 +110,9 @@ class Tallies:
         with self._lock:
             return {phase: Durations(list(d.counts), d.total) for phase, d in self._story.phases.items()}
 
-    def _follow(self) -> None:
-        while not self._ended.is_set():
-            try:
-                with self._open() as tail:
-                    while not self._ended.is_set():
-                        for topic, partition, offset, _, value in tail.poll(0.25):
-                            self._take(topic, value)
-                            self._next[topic, partition] = offset + 1
-            except BrokerError as error:
-                log.warning("%s; trying again", error)
-                self._ended.wait(RETRY_SECONDS)
-
-    def _open(self) -> Tail:
-        names = self._settings.names
-        admin = TopicAdmin(self._settings)
-        admin.ensure(fixed_topics(self._settings))
-        followed = [names.verdicts, names.journal, names.dead_letters]
-        starts, ends = admin.start_offsets(followed), admin.end_offsets(followed)
-        return Tail(
-            self._settings.own_cluster,
-            {t: {p: self._begin(t, p, start, ends[t][p]) for p, start in parts.items()} for t, parts in starts.items()},
-        )
-
-    def _begin(self, topic: str, partition: int, start: int, end: int) -> int:
-        """Where we were; in a topic that is new to us, or was made anew, where it starts for us."""
-        at = self._next.get((topic, partition), -1)
-        if start <= at <= end:
-            return at
-        return max(start, end - OLD_DEAD_LETTERS) if topic == self._settings.names.dead_letters else start
-
-    def _take(self, topic: str, value: bytes | None) -> None:
-        try:
-            record = json.loads(value or b"")
-        except ValueError:
-            return
-        if not isinstance(record, dict):
+    def _take(self, topic: str, _key: bytes | None, value: bytes | None) -> None:
+        record = json_object(value)
+        if record is None:
             return
         names = self._settings.names
         with self._lock:
