@@ -9,8 +9,9 @@ import java.util.Map;
 /**
  * How many are looking: sessions that have a stream of updates open.
  *
- * <p>A session alone is not enough: that of a browser tab that was closed lives on for minutes, and its streams do not.
- * Deephaven keeps both to itself, hence the reflection.
+ * <p>A session alone is not enough: that of a script that looks now and then follows nothing. Whoever leaves without a
+ * goodbye, as a closed browser tab does, counts until the session ends: Deephaven itself goes on sending until then.
+ * It keeps both to itself, hence the reflection.
  */
 public final class Viewers {
     private Viewers() {}
