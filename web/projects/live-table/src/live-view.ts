@@ -66,14 +66,13 @@ export class TableView implements LiveView {
     let latest: Window | null = null;
     const deliver = (window: Window): void => listener((latest = window));
     const remove = subscription.addEventListener<ViewportUpdate>(UPDATED, ({ detail }) => {
-      const size = Math.max(0, this.table.size);
-      deliver({ offset: detail.offset, rows: readRows(detail, columns), size, total: this.total(size) });
+      const { offset } = detail;
+      deliver({ offset, rows: readRows(detail, columns), size: Math.max(0, this.table.size), total: this.total });
     });
     // No event tells of a row that comes or goes where a filter hides it.
     const timer = setInterval(() => {
-      const total = latest === null ? 0 : this.total(latest.size);
-      if (latest !== null && latest.total !== total) {
-        deliver({ ...latest, total });
+      if (latest !== null && latest.total !== this.total) {
+        deliver({ ...latest, total: this.total });
       }
     }, TOTAL_EVERY_MS);
     return {
@@ -86,9 +85,8 @@ export class TableView implements LiveView {
     };
   }
 
-  /** Sizes come by a stream of their own, which may lag behind the rows: there are never fewer than a filter leaves. */
-  private total(size: number): number {
-    return Math.max(size, this.table.totalSize);
+  private get total(): number {
+    return Math.max(0, this.table.totalSize);
   }
 
   async read(range: RowRange): Promise<readonly LiveRow[]> {
