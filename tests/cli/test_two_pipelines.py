@@ -42,8 +42,6 @@ def test_the_first_of_two_pipelines_on_one_prefix_ends_and_says_that_there_is_an
         assert f"error: another orchestrator has taken over '{live_settings.names.catalog}'" in first.log
         assert "next: this one stops; run one pipeline per topics.prefix" in first.log
         assert "Traceback" not in first.log
-        second.await_ready()
-        assert second.stop() == 0
     finally:
         for process in (first, second):
             if process is not None:

@@ -59,6 +59,7 @@ def fenced(page: Path) -> list[str]:
 
 
 def main() -> None:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("asked to end"))  # and what was started ends, too
     busy = [port for port in PORTS if _answers(port)]
     if busy:
         sys.exit(f"the README is followed on the ports that it names: end what holds {', '.join(map(str, busy))}")

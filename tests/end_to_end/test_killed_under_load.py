@@ -85,7 +85,7 @@ def test_killed_under_load_no_row_goes_back_and_none_is_in_a_view_twice(line: Li
         becomes(lambda: {u: {c: r[c] for c in ("age", "balance")} for u, r in by_key(final).items()}, load.newest)
         becomes(lambda: {source: count(table) for source, table in views.items()}, load.sent)
     cycles = [json.loads(told) for told in heard.read_text().splitlines()]
-    assert sum(cycle["changed"] for cycle in cycles) > 2 * PER_SECOND
+    assert sum(cycle["changed"] for cycle in cycles) > 5 * USERS  # several updates of a row in a cycle are one
     assert [cycle["back"] for cycle in cycles if cycle["back"]] == []
     assert [cycle["twice"] for cycle in cycles if cycle["twice"]] == []
 

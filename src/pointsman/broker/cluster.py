@@ -32,6 +32,7 @@ class Cluster:
         self.kafka = kafka
         self._complaints = clients.Complaints()
         self._admin: AdminClient = clients.admin(kafka, self._complaints)
+        self._has_answered = False
 
     def topics(self, seconds: float) -> dict[str, int]:
         """Topic → number of partitions, of every topic that we may see."""
@@ -80,13 +81,16 @@ class Cluster:
     def _metadata(self, what: str, seconds: float, topic: str | None = None) -> ClusterMetadata:
         """In turns: a password that is refused is refused the next time, too, and need not be waited for."""
         self._admin.poll(0)  # hands over the client's complaints
-        self._complaints.said = None
+        if self._has_answered:
+            self._complaints.said = None  # of an outage that is over; those of a client that never got in stand
         began = time.monotonic()
         deadline = began + seconds
         turn = LOOK_SECONDS
         while True:
             try:
-                return self._admin.list_topics(topic, timeout=max(0.1, min(turn, deadline - time.monotonic())))
+                found = self._admin.list_topics(topic, timeout=max(0.1, min(turn, deadline - time.monotonic())))
+                self._has_answered = True
+                return found
             except KafkaException as error:
                 turn *= 2  # a large cluster may need longer for its answer
                 problem = _of(error)
