@@ -32,7 +32,7 @@ PASSWORDS = {  # with what ends a value in JAAS, in Java's files and in URLs; an
     "scram": "'\"\\;=${env:HOME} #canaryScram81c2",
     "scram256": "canaryScramSmall93d5",
     "oauth": "+/=&:canaryClient06be",
-    "nobody": "canaryNobody77cc",  # whom no test allows anything
+    "nobody": "canaryNobody77cc",  # whom no test lets write anything
 }
 MECHANISMS = {"plain": "PLAIN", "scram": "SCRAM-SHA-512", "scram256": "SCRAM-SHA-256", "oauth": "OAUTHBEARER"}
 NOBODY = "nobody"

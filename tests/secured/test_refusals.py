@@ -169,6 +169,10 @@ class TestAcls:
     def test_write_of_one_who_may_write_nowhere(self, secured: SecuredBroker, unique: Unique) -> None:
         settings = settings_for(secured.login(NOBODY), unique)
         topic = f"{settings.topics.prefix}t"
+        everything = settings.model_copy(update={"kafka": secured.superuser})
+        TopicAdmin(everything).ensure([TopicPlan(topic), TopicPlan(settings.control.topic)])
+        for seen in (topic, settings.control.topic):
+            secured.allow(NOBODY, "TOPIC", seen, "DESCRIBE")
         writer = JsonWriter(settings.own_cluster)
         writer.put(topic, "k", {})
         with pytest.raises(BrokerError, match=f"User:nobody may not WRITE on topic '{topic}'"):

@@ -27,7 +27,7 @@ class Complaints:
         self.said: KafkaError | None = None
 
     def __call__(self, problem: KafkaError) -> None:
-        if lasts(problem) or problem.fatal():
+        if lasts(problem):
             self.said = problem
 
 
@@ -56,11 +56,22 @@ def answers(kafka: Connection, seconds: float) -> bool:
 
 
 def producer(kafka: Connection, **more: Any) -> Producer:
-    """Keeps order and loses nothing that the broker answered for.
-
-    With complaints as its `error_cb`, what ends it for good is heard by them, and not raised in another callback.
-    """
+    """Keeps order and loses nothing that the broker answered for."""
     return _made(Producer, kafka, {"enable.idempotence": True, "linger.ms": 5, **more})
+
+
+def flush(producer: Producer, seconds: float) -> int:
+    """How many records are not acknowledged by then. Raises ClientError for what has ended the producer for good.
+
+    The client raises that in the middle of its callbacks: the next of them then looks as if it had failed.
+    """
+    try:
+        left: int = producer.flush(seconds)
+    except SystemError as error:
+        if isinstance(error.__cause__, KafkaException):
+            raise error.__cause__ from None
+        raise
+    return left
 
 
 def assigned_consumer(kafka: Connection, start: list[TopicPartition], **more: Any) -> Consumer:

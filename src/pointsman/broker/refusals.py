@@ -78,10 +78,9 @@ def refusal(
     """
     servers = kafka.bootstrap_servers
     if error is not None and error.code() in DENIED:
-        return _denied(what, DENIED[error.code()], kafka, operation, on)
-    if complaint is not None and complaint.code() == KafkaError.CLUSTER_AUTHORIZATION_FAILED:
-        # A producer that may write to no topic at all is not told of this one: it ends before it asks.
-        return _denied(what, "topic", kafka, operation, on)
+        # A producer that may write to no topic at all is told so of the cluster, before it asks for this one.
+        nowhere = error.code() == KafkaError.CLUSTER_AUTHORIZATION_FAILED and operation == "WRITE"
+        return _denied(what, "topic" if nowhere else DENIED[error.code()], kafka, operation, on)
     if tls:
         return _tls_failed(what, tls, kafka)
     for one in (error, complaint):

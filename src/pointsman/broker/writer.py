@@ -18,27 +18,33 @@ class JsonWriter:
 
     def __init__(self, kafka: Connection) -> None:
         self._kafka = kafka
-        self._complaints = clients.Complaints()
-        self._producer = clients.producer(kafka, error_cb=self._complaints)
+        self._producer = clients.producer(kafka)
         self._problem: tuple[str, KafkaError] | None = None
+        self._topic = ""  # of the last record
 
     def put(self, topic: str, key: str | None, value: dict[str, Any] | None) -> None:
         """None as a value is a tombstone."""
         data = None if value is None else json.dumps(value, ensure_ascii=False).encode()
+        self._topic = topic
         self._producer.produce(topic, value=data, key=key, on_delivery=self._delivered)
         self._producer.poll(0)
 
     def flush(self, seconds: float = 10) -> None:
-        left = self._producer.flush(seconds)
+        try:
+            left = clients.flush(self._producer, seconds)
+        except clients.ClientError as error:
+            raise self._refusal(self._topic, error.args[0]) from error
         found, self._problem = self._problem, None
         if found is not None:
-            topic, problem = found
-            what = f"a record could not be written to '{topic}'"
-            raise refusal(what, problem, self._kafka, operation="WRITE", on=topic, complaint=self._complaints.said)
+            raise self._refusal(*found)
         if left:
             raise BrokerError(
                 f"{left} records were not acknowledged within {seconds:g} s", "check that the broker answers"
             )
+
+    def _refusal(self, topic: str, problem: KafkaError) -> BrokerError:
+        what = f"a record could not be written to '{topic}'"
+        return refusal(what, problem, self._kafka, operation="WRITE", on=topic)
 
     def _delivered(self, problem: KafkaError | None, message: Message) -> None:
         if problem is not None:

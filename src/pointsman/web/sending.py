@@ -21,9 +21,7 @@ class Sender:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._complaints = clients.Complaints()
-        more = {"message.timeout.ms": int(SEND_SECONDS * 1000), "error_cb": self._complaints}
-        self._producer = clients.producer(settings.control_cluster, **more)
+        self._producer = clients.producer(settings.control_cluster, **{"message.timeout.ms": int(SEND_SECONDS * 1000)})
 
     def send(self, message: Mapping[str, Any]) -> str:
         request_id = str(message.get(REQUEST_FIELD) or uuid.uuid4().hex)
@@ -37,13 +35,15 @@ class Sender:
             done.set()
 
         self._producer.produce(self._settings.control.topic, value, on_delivery=delivered)
-        self._producer.flush(SEND_SECONDS + 1)
+        try:
+            clients.flush(self._producer, SEND_SECONDS + 1)
+        except clients.ClientError as error:
+            problems.insert(0, error.args[0])
         if not done.is_set() or problems:
             topic = self._settings.control.topic
             what = f"the control message could not be written to '{topic}'"
             problem = problems[0] if problems else None
-            kafka, complaint = self._settings.control_cluster, self._complaints.said
-            raise refusal(what, problem, kafka, operation="WRITE", on=topic, complaint=complaint)
+            raise refusal(what, problem, self._settings.control_cluster, operation="WRITE", on=topic)
         return request_id
 
     def close(self) -> None:
