@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import re
 import threading
+import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,11 +35,6 @@ class Belongings:
     @staticmethod
     def of(line: Line) -> Belongings:
         gc.collect()
-        jvm = line.spark._jvm
-        assert jvm is not None
-        for _ in range(3):
-            jvm.java.lang.System.gc()
-        runtime = jvm.java.lang.Runtime.getRuntime()
         here = psutil.Process()
         return Belongings(
             Counter(_plain(thread.name) for thread in threading.enumerate()),
@@ -47,9 +43,22 @@ class Belongings:
             frozenset(topic for topic in line.admin.existing() if topic.startswith(line.settings.topics.prefix)),
             frozenset(str(p) for p in Path(line.settings.checkpoints).iterdir()),
             frozenset(str(query.name) for query in line.spark.streams.active),
-            runtime.totalMemory() - runtime.freeMemory(),
+            _heap(line),
             here.memory_info().rss,
         )
+
+
+def _heap(line: Line) -> int:
+    """What the JVM holds once Spark has let go: it frees what a collection found, so the next one finds more."""
+    jvm = line.spark._jvm
+    assert jvm is not None
+    runtime = jvm.java.lang.Runtime.getRuntime()
+    used: list[int] = []
+    while len(used) < 3 or min(used[-2:]) < 0.99 * min(used[:-2]):
+        jvm.java.lang.System.gc()
+        time.sleep(0.5)
+        used.append(runtime.totalMemory() - runtime.freeMemory())
+    return min(used)
 
 
 def _jvm_thread_names(line: Line) -> list[str]:
