@@ -21,7 +21,7 @@ from pointsman.domain.progress import Phase
 PEERS = Path("build/bench-peers")
 START_SECONDS = 300.0
 QUIET_SECONDS = 2.0
-TAIL = 20_000  # rows in which the last record fed is looked for: two tasks may end apart
+TAIL = 500_000  # rows in which the last record fed is looked for: two tasks may end far apart
 
 
 class Contestant(Protocol):
@@ -215,7 +215,8 @@ def last_stamp(plot: Plot, topics: list[str]) -> float:
 
 def shows_mark(plot: Plot, topic: str, fed: int) -> bool:
     """Does one of the newest rows show the last user and the last account that were fed?"""
-    rows = (json.loads(m.value()) for m in newest(plot, [topic], TAIL) if m.value())
+    mark = str(-fed).encode()
+    rows = (json.loads(m.value()) for m in newest(plot, [topic], TAIL) if m.value() and mark in m.value())
     return any(row.get("age") == -fed and row.get("balance") == -fed for row in rows)
 
 
