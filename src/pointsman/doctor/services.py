@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from pointsman.broker import reach
 from pointsman.broker.topics import TopicAdmin
 from pointsman.doctor import findings
 from pointsman.doctor.findings import Finding
@@ -60,6 +61,7 @@ def _kept(home: Path) -> str:
 
 def _slots(settings: Settings) -> Finding:
     try:
+        reach.require(settings)
         topics = TopicAdmin(settings).existing()
     except BrokerError:
         return findings.skipped("spark slots", "the broker does not say how many partitions there are")
