@@ -105,12 +105,21 @@ def at_end(message: Message, kafka: Connection) -> bool:
     return problem is not None and bool(problem.code() == KafkaError._PARTITION_EOF)
 
 
+def arrived(consumer: Consumer, timeout: float, batch: int = 1000) -> list[Message]:
+    """What has come, errors and ends of partitions among it; waits for the first no longer than the timeout.
+
+    The client's own `consume` waits for a whole batch: its timeout is over before it gives a few records.
+    """
+    first = consumer.poll(timeout)
+    return [] if first is None else [first, *consumer.consume(batch - 1, 0)]
+
+
 def messages(consumer: Consumer, timeout: float, batch: int = 1000) -> Iterator[Message]:
-    """One batch of good messages; a passing client error is logged and skipped, the next call goes on.
+    """The good ones of what has arrived; a passing client error is logged and skipped, the next call goes on.
 
     Raises ClientError for what does not pass: a fatal error, or a topic that may not be read.
     """
-    for message in consumer.consume(batch, timeout):
+    for message in arrived(consumer, timeout, batch):
         problem = message.error()
         if problem is None:
             yield message

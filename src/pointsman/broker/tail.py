@@ -50,7 +50,7 @@ class Tail:
         while left:
             if time.monotonic() > deadline:
                 raise BrokerError(f"not read to the end within {seconds:g} s: {sorted(left)}", "check the broker")
-            for m in self._consumer.consume(1000, 0.1):
+            for m in clients.arrived(self._consumer, 0.1):
                 place, problem = (m.topic(), m.partition()), m.error()
                 if problem is not None and problem.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
                     raise clients.unreadable(m.topic(), problem, self._kafka)
