@@ -133,8 +133,9 @@ def test_a_thousand_messages_in_a_second_are_two_builds_at_most_and_a_thousand_v
     assert live is not None
     assert (live.spec.left.topic, live.spec.join) == (other.users, JoinType.INNER)
     assert 1 <= after.next_number - before <= 2
-    assert Counter(len(line.verdicts()[offset]) for offset in offsets) == {1: 1000}
-    assert [line.verdict(offset)["verdict"] for offset in offsets[-2:]] == ["applied", "refused"]
+    found = line.verdicts()  # a second one of any message would have come by now
+    assert Counter(len(found[offset]) for offset in offsets) == {1: 1000}
+    assert [found[offset][0]["verdict"] for offset in offsets[-2:]] == ["applied", "refused"]
     assert line.comes_to_equal_the_oracle(live)
 
 
