@@ -19,6 +19,7 @@ from pointsman.broker.newest import newest_catalog
 from pointsman.broker.tail import Tail
 from pointsman.broker.topics import TopicAdmin
 from pointsman.settings import Settings, load
+from tests.compiled import lend_to
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FOLDERS = sorted(path.name for path in EXAMPLES.iterdir() if re.match(r"\d\d_", path.name))
@@ -30,6 +31,7 @@ class Example:
 
     def __init__(self, name: str, broker: str, home: Path, prefix: str) -> None:
         self.folder, self.home = EXAMPLES / name, home
+        lend_to(home)
         self.env = {"POINTSMAN_KAFKA__BOOTSTRAP_SERVERS": broker, "POINTSMAN_HOME": str(home), "KAFKA": broker}
         self.env |= {"POINTSMAN_SPARK__DRIVER_MEMORY": "1g", **({"POINTSMAN_TOPICS__PREFIX": prefix} if prefix else {})}
 

@@ -23,6 +23,7 @@ from pointsman.broker.topics import TopicAdmin, TopicPlan, fixed_topics
 from pointsman.domain.catalog import Catalog
 from pointsman.domain.spec import JoinType
 from pointsman.settings import Settings
+from tests.compiled import lend_to
 from tests.orchestrator.doomed import CATCHING_UP
 from tests.pipeline.conftest import Bench
 from tests.pipeline.oracle import final_rows
@@ -42,6 +43,7 @@ class Doomed:
         self.curated = settings.sources["users"].topic + ".curated"
         self.admin.ensure([*fixed_topics(settings), TopicPlan(self.curated, 2)])
         self.bench.make_topics(2)
+        lend_to(settings.home)
         self._rows = 0
         self.process: subprocess.Popen[bytes] | None = None
 

@@ -21,6 +21,7 @@ from pointsman.domain.progress import Phase
 from pointsman.pipeline.engine import SparkEngine
 from pointsman.pipeline.session import open_session
 from pointsman.settings import Settings
+from tests.compiled import lend_to
 from tests.pipeline.feed import Sendable
 from tests.pipeline.oracle import Record
 
@@ -28,6 +29,7 @@ from tests.pipeline.oracle import Record
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     home = tmp_path_factory.mktemp("spark")
+    lend_to(home)
     session = open_session(settings_module.load(env={}, flags={"home": str(home)}), source_partitions=6)
     yield session
     session.stop()

@@ -29,6 +29,7 @@ from pointsman.domain.errors import BrokerError
 from pointsman.domain.generation import Generation, State
 from pointsman.domain.spec import JoinType, Spec
 from pointsman.settings import Settings
+from tests.compiled import lend_to
 
 T = TypeVar("T")
 PSK = "io.deephaven.authentication.psk.PskAuthenticationHandler"
@@ -185,6 +186,7 @@ class TablesProcess:
     ) -> None:
         self.port = int((env or {}).get("POINTSMAN_TABLES__PORT") or free_port())
         self._log = folder / f"tables-{self.port}.log"
+        lend_to(folder)
         variables = {
             "POINTSMAN_HOME": str(folder),
             "POINTSMAN_KAFKA__BOOTSTRAP_SERVERS": settings.kafka.bootstrap_servers,
