@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from pointsman.broker.embedded import EmbeddedBroker, free_port
 from pointsman.settings import Settings
 
 numbers = itertools.count(1)
+# Each Java machine here lives for seconds or minutes, and is better off without the second compiler.
+os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 
 @pytest.fixture(scope="session")
