@@ -30,7 +30,7 @@ from tests.pipeline.oracle import final_rows
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.timeout(1200)]
 ROOT = Path(__file__).parents[2]
-MANY = 200_000
+MANY = 100_000
 
 
 class Doomed:
