@@ -93,6 +93,7 @@ def test_too_few_slots_are_said_before_anything_starts(bench: Callable[..., Benc
         assert "real-time mode needs 14 task slots" in process.log
         assert "local[4] has 4" in process.log
         assert 'pipeline.mode = "micro-batch"' in process.log
+        assert not list(tmp_path.glob("spark*")), "Spark was started"
     finally:
         process.kill()
 

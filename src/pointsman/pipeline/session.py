@@ -32,6 +32,9 @@ def open_session(settings: Settings, source_partitions: int) -> SparkSession:
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     state_partitions = settings.pipeline.shuffle_partitions
     master = settings.spark.master or slots.local_master(source_partitions, state_partitions)
+    told = slots.told_by(master)
+    if settings.pipeline.mode == "real-time" and told is not None:
+        slots.check(told, source_partitions, state_partitions, master)
     conf = _defaults(settings, source_partitions)
     if master == "local" or master.startswith("local["):
         conf |= local_files.conf(java_command, settings.home.absolute())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from pointsman.domain.errors import PipelineError
 
 LEAST_WAIT_MS, MOST_WAIT_MS = 2, 50
@@ -17,6 +19,12 @@ def needed(source_partitions: int, shuffle_partitions: int) -> int:
 def local_master(source_partitions: int, shuffle_partitions: int) -> str:
     """In local mode a slot is only a thread: enough for every generation that can be alive, and to spare."""
     return f"local[{max(64, 2 * GENEROUS * needed(source_partitions, shuffle_partitions))}]"
+
+
+def told_by(master: str) -> int | None:
+    """How many there will be, where the master's name says so: `local[4]` has four. None: Spark must be asked."""
+    found = re.fullmatch(r"local(?:\[(\d+)(?:,\d+)?\])?", master)
+    return int(found[1] or 1) if found else None
 
 
 def check(available: int, source_partitions: int, shuffle_partitions: int, master: str) -> None:
