@@ -75,5 +75,17 @@ def test_beyond_the_history_a_shown_row_keeps_its_user_and_an_older_account_find
     assert shown == {1: "v1", 2: None, 3: "v7"}
 
 
+def test_stopped_before_its_first_checkpoint_it_goes_on_at_the_next_start(bench: Callable[..., Bench]) -> None:
+    b = bench(join={"type": "asof"})
+    b.make_topics(1)
+    b.send([record("users", 10, name="first"), record("accounts", 15, balance=1)])
+    generation = b.generation()
+    b.run_until_covered(generation).close()
+    b.send([record("users", 20, name="second"), record("accounts", 25, balance=2)])
+    b.run_until_covered(generation)
+    assert b.final(generation) == final_rows(b.records(), generation.spec)
+    assert [row["name"] for row in in_order(b.final(generation))] == ["first", "second"]
+
+
 def in_order(rows: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(rows.values(), key=lambda row: int(row["_ts"]))

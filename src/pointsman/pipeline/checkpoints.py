@@ -34,7 +34,22 @@ class SparkCheckpoints:
         return frozenset(int(match[1]) for match in found if match)
 
     def _open(self, place: str) -> tuple[Any, Any]:
-        jvm = self._spark._jvm
-        assert jvm is not None
-        path = jvm.org.apache.hadoop.fs.Path(place)
-        return path, path.getFileSystem(self._spark._jsparkSession.sessionState().newHadoopConf())
+        return _opened(self._spark, place)
+
+
+def forget_unfinished(spark: SparkSession, place: str) -> None:
+    """Removes the checkpoint of a query that did not come to the end of its first batch: Spark goes on from none such.
+
+    A real-time batch writes its offsets at its end, minutes after the first state.
+    """
+    offsets, files = _opened(spark, f"{place}/offsets")
+    written = files.listStatus(offsets) if files.exists(offsets) else ()
+    if not any(str(found.getPath().getName()).isdigit() for found in written):
+        files.delete(offsets.getParent(), True)
+
+
+def _opened(spark: SparkSession, place: str) -> tuple[Any, Any]:
+    jvm = spark._jvm
+    assert jvm is not None
+    path = jvm.org.apache.hadoop.fs.Path(place)
+    return path, path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())

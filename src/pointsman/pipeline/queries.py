@@ -15,7 +15,7 @@ from pointsman.broker import security
 from pointsman.broker.security import Role
 from pointsman.domain.generation import Generation
 from pointsman.domain.spec import JoinType, Source
-from pointsman.pipeline import join, parsing, tasks, views
+from pointsman.pipeline import checkpoints, join, parsing, tasks, views
 from pointsman.settings import Settings
 
 NAMES = ("views", "join")
@@ -41,6 +41,8 @@ class Queries:
 
     def start(self, name: str, pace: Pace) -> StreamingQuery:
         settings = self.settings
+        place = f"{self.generation.checkpoint}/{name}"
+        checkpoints.forget_unfinished(self.spark, place)
         producer = CATCH_UP_PRODUCER if pace is Pace.CATCH_UP else self._live_producer
         largest = len(self.generation.spec.sources) * settings.pipeline.max_value_bytes + 65_536
         writer = (
@@ -48,7 +50,7 @@ class Queries:
             .writeStream.queryName(f"g{self.generation.number}-{name}")
             .format("kafka")
             .outputMode("update")
-            .option("checkpointLocation", f"{self.generation.checkpoint}/{name}")
+            .option("checkpointLocation", place)
             .option("kafka.max.request.size", str(largest))
         )
         client = security.spark_options(settings.own_cluster, Role.OWN)
