@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pointsman.domain.journal import Code
+from pointsman.pipeline import run
 from pointsman.settings import Settings
 from tests.orchestrator.line import Line
 from tests.pipeline.feed import random_feed
@@ -18,8 +19,9 @@ pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
 
 def test_a_checkpoint_from_a_newer_version_is_named_and_its_generation_built_anew(
-    live_settings: Settings, spark: SparkSession
+    live_settings: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(run, "SMALL", 0)  # a catch-up leaves a checkpoint at once
     with Line(live_settings, spark) as line:
         line.bench.send(random_feed(1, 50, partitions=1))
         first = line.live()

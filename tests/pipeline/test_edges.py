@@ -140,3 +140,22 @@ def test_in_micro_batches_records_of_one_key_that_become_one_row_are_not_lag(ben
     b.send((source, 0, None, row("a", age=n, balance=n), T0 + n) for n in range(50) for source in ("users", "accounts"))
     b.await_covered(generation, engine)
     assert b.final(generation) == final_rows(b.records(), generation.spec)
+
+
+def test_little_is_read_in_real_time_from_the_start_and_by_a_catch_up_after_a_restart(
+    bench: Callable[..., Bench],
+) -> None:
+    """Record by record while nobody looks; afterwards the last state of each key, so that no row goes back."""
+    b = bench()
+    b.make_topics(1)
+    b.send([("users", 0, None, row("a", age=age), T0 + age) for age in (1, 2, 3)])
+    generation = b.generation()
+    b.run_until_covered(generation).close()
+    assert versions(b, generation.final) == [1, 2, 3]
+    b.send([("users", 0, None, row("a", age=4), T0 + 4)])
+    b.run_until_covered(generation)
+    assert versions(b, generation.final) == [1, 2, 3, 4]
+
+
+def versions(b: Bench, topic: str) -> list[int]:
+    return [json.loads(value or b"")["_version"] for *_, value in b.read([topic])]

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from pointsman.broker.topics import TopicAdmin
 from pointsman.domain.errors import NoRoom, PipelineError
-from pointsman.domain.generation import Generation
+from pointsman.domain.generation import Generation, State
 from pointsman.domain.progress import Phase, Progress
 from pointsman.domain.spec import JoinType, Source
 from pointsman.pipeline import slots
@@ -62,7 +62,9 @@ class SparkEngine:
     def resume(self, generation: Generation) -> None:
         if generation.number in self._runs:
             return
-        queries = Queries(self._spark, self._settings, generation, self._starts(generation))
+        starts, is_new = self._starts(generation)
+        is_new = is_new and generation.state is State.BUILDING
+        queries = Queries(self._spark, self._settings, generation, starts, is_new)
         run = self._runs[generation.number] = GenerationRun(queries, self._admin)
         run.start()
 
@@ -91,9 +93,9 @@ class SparkEngine:
             run.join(max(0.0, deadline - time.monotonic()))
             self.stop(number)
 
-    def _starts(self, generation: Generation) -> Mapping[str, Mapping[int, int]]:
+    def _starts(self, generation: Generation) -> tuple[Mapping[str, Mapping[int, int]], bool]:
         """Where each source starts, settled once and kept with the checkpoint: `latest` must mean one instant
-        for both queries, also when the build is resumed."""
+        for both queries, also when the build is resumed. And whether they were settled just now."""
         jvm = self._spark._jvm
         assert jvm is not None
         path = jvm.org.apache.hadoop.fs.Path(f"{generation.checkpoint}/{STARTS_FILE}")
@@ -102,12 +104,12 @@ class SparkEngine:
             stream = files.open(path)
             text = bytes(stream.readAllBytes()).decode()
             stream.close()
-            return {s: {int(p): o for p, o in offsets.items()} for s, offsets in json.loads(text).items()}
+            return {s: {int(p): o for p, o in offsets.items()} for s, offsets in json.loads(text).items()}, False
         starts = {s.name: self._first_offsets(s) for s in generation.spec.sources}
         out = files.create(path, True)
         out.write(bytearray(json.dumps(starts).encode()))
         out.close()
-        return starts
+        return starts, True
 
     def _first_offsets(self, source: Source) -> dict[int, int]:
         if source.start == "latest":

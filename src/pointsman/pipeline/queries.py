@@ -38,6 +38,7 @@ class Queries:
     settings: Settings
     generation: Generation
     starts: Mapping[str, Mapping[int, int]]  # source → partition → first offset, the same for both queries
+    is_new: bool = False  # nothing was read yet: the checkpoint is empty
 
     def start(self, name: str, pace: Pace) -> StreamingQuery:
         settings = self.settings

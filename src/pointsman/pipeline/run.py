@@ -94,8 +94,8 @@ class GenerationRun:
 
     def _run_once(self) -> None:
         changelogs = (*self._counted(), self.generation.final)
-        base = self._catch_up() if self._queries.needs_catch_up else {}
-        starts = self._admin.end_offsets(changelogs) if base else self._admin.start_offsets(changelogs)
+        base = self._catch_up() if self._is_to_catch_up() else {}
+        starts = self._admin.end_offsets(changelogs) if base or self._unseen else self._admin.start_offsets(changelogs)
         self.ledger = Ledger(self.generation)
         for name in NAMES:
             for source, offsets in base.get(name, self._queries.starts).items():
@@ -109,6 +109,20 @@ class GenerationRun:
             self._running[name] = self._queries.start(name, Pace.LIVE)
         with Tail(self._settings.own_cluster, starts, unhurried=True) as tail:
             self._follow(tail, starts)
+
+    @property
+    def _unseen(self) -> bool:
+        """Whether nothing of this generation is in any changelog yet."""
+        return self._queries.is_new and not self._restarts
+
+    def _is_to_catch_up(self) -> bool:
+        """A new generation with little to read goes real-time at once: that reads it as fast, and is one start less.
+
+        One that may have been seen catches up, however little it is: replayed record by record, its rows would go back.
+        """
+        if not self._queries.needs_catch_up:
+            return False
+        return not self._unseen or _behind(self._queries.starts, self._source_ends()) > SMALL
 
     def _catch_up(self) -> dict[str, Ends]:
         """Reads all there is, again while much has come meanwhile; returns how far each query has read.
