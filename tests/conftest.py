@@ -12,10 +12,10 @@ import pytest
 from pointsman import settings
 from pointsman.broker.embedded import EmbeddedBroker, free_port
 from pointsman.settings import Settings
+from tests import java
 
 numbers = itertools.count(1)
-# Each Java machine here lives for seconds or minutes, and is better off without the second compiler.
-os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
+os.environ.setdefault("JAVA_TOOL_OPTIONS", java.OPTIONS)
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,7 @@ from pointsman.broker.newest import newest_catalog
 from pointsman.broker.tail import Tail
 from pointsman.broker.topics import TopicAdmin
 from pointsman.settings import Settings, load
-from tests.compiled import lend_to
+from tests.java import lend_to
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FOLDERS = sorted(path.name for path in EXAMPLES.iterdir() if re.match(r"\d\d_", path.name))

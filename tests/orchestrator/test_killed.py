@@ -23,7 +23,7 @@ from pointsman.broker.topics import TopicAdmin, TopicPlan, fixed_topics
 from pointsman.domain.catalog import Catalog
 from pointsman.domain.spec import JoinType
 from pointsman.settings import Settings
-from tests.compiled import lend_to
+from tests.java import lend_to
 from tests.orchestrator.doomed import CATCHING_UP
 from tests.pipeline.conftest import Bench
 from tests.pipeline.oracle import final_rows

@@ -21,7 +21,7 @@ from pointsman.domain.progress import Phase
 from pointsman.pipeline.engine import SparkEngine
 from pointsman.pipeline.session import open_session
 from pointsman.settings import Settings
-from tests.compiled import lend_to
+from tests.java import lend_to
 from tests.pipeline.feed import Sendable
 from tests.pipeline.oracle import Record
 

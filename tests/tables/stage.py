@@ -29,7 +29,7 @@ from pointsman.domain.errors import BrokerError
 from pointsman.domain.generation import Generation, State
 from pointsman.domain.spec import JoinType, Spec
 from pointsman.settings import Settings
-from tests.compiled import lend_to
+from tests import java
 
 T = TypeVar("T")
 PSK = "io.deephaven.authentication.psk.PskAuthenticationHandler"
@@ -186,7 +186,7 @@ class TablesProcess:
     ) -> None:
         self.port = int((env or {}).get("POINTSMAN_TABLES__PORT") or free_port())
         self._log = folder / f"tables-{self.port}.log"
-        lend_to(folder)
+        java.lend_to(folder)
         variables = {
             "POINTSMAN_HOME": str(folder),
             "POINTSMAN_KAFKA__BOOTSTRAP_SERVERS": settings.kafka.bootstrap_servers,
@@ -195,8 +195,7 @@ class TablesProcess:
             "POINTSMAN_TABLES__PORT": str(self.port),
             "POINTSMAN_TABLES__KEY": KEY_OF_VIEWERS,
             "POINTSMAN_TABLES__HEAP": "1g",
-            # A server that lives for a minute is better off without the second compiler.
-            "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1",
+            "JAVA_TOOL_OPTIONS": java.OPTIONS,
             **(env or {}),
         }
         program = command or [str(Path(sys.executable).with_name("pointsman")), "tables"]
