@@ -48,7 +48,10 @@ class Line:
         self.pipeline.kill()
 
     def revive_pipeline(self) -> None:
+        """It has taken over when this returns."""
         self.pipeline = self._pipeline()
+        assert self.pipeline.process.stdout is not None
+        assert self.pipeline.process.stdout.readline().startswith(b"ready"), self.pipeline.log
 
     def send(self, topic: str, **row: Any) -> None:
         self.producer.produce(topic, json.dumps(row), key=str(row["userId"]))

@@ -136,8 +136,8 @@ def test_killed_under_load_no_row_goes_back_none_is_in_a_view_twice_and_it_still
         with Load(line) as load:
             eventually(lambda: newest(by_key(final)), lambda found: found > 2 * PER_SECOND, 60)
             line.kill_pipeline()
-            shown = newest(by_key(final))
             line.revive_pipeline()
+            shown = newest(by_key(final))
             eventually(lambda: newest(by_key(final)), lambda found: found > shown + 2 * PER_SECOND, 120)
         becomes(lambda: {u: {c: r[c] for c in ("age", "balance")} for u, r in by_key(final).items()}, load.newest)
         becomes(lambda: {source: count(table) for source, table in views.items()}, load.sent)
