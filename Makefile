@@ -71,8 +71,15 @@ test-readme: setup ## follow the README in a fresh clone with a fresh home (minu
 pictures: setup chromium ## take the screenshots of docs/images anew
 	$(BIN)/python -m tests.web.screenshots docs/images
 
+# Much of a test with Java is waiting for it, so those without run beside the others. What they say comes last.
+LIGHT := not spark and not tables and not browser
 test: check chromium test-page ## set up, then style, types and every test
-	$(BIN)/pytest
+	@mkdir -p build
+	@$(BIN)/pytest -m '$(LIGHT)' >build/test-light.log 2>&1 & light=$$!; \
+	trap 'kill $$light' INT TERM; \
+	$(BIN)/pytest -m 'not ($(LIGHT))'; others=$$?; \
+	wait $$light; code=$$?; cat build/test-light.log; \
+	exit $$((others || code))
 
 bench: setup ## measure what the pipeline promises (about an hour; BENCH=--quick to try)
 	$(BIN)/python -m benchmarks.pipeline $(BENCH)

@@ -46,3 +46,8 @@ def live_settings(broker: str, unique: Callable[[str], str], tmp_path: Path) -> 
             "sources": {"users": {"topic": unique("users")}, "accounts": {"topic": unique("accounts")}},
         },
     )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Last what is held against the clock as a whole: nothing else runs beside it by then."""
+    items.sort(key=lambda item: "/end_to_end/" in item.nodeid)
