@@ -73,7 +73,9 @@ pictures: setup chromium ## take the screenshots of docs/images anew
 
 # Much of a test with Java is waiting for it, so those without run beside the others. What they say comes last.
 LIGHT := not spark and not tables and not browser
-test: check chromium test-page ## set up, then style, types and every test
+test: tools ## set up, then style, types and every test
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target setup chromium
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target check test-page
 	@mkdir -p build
 	@$(BIN)/pytest -m '$(LIGHT)' >build/test-light.log 2>&1 & light=$$!; \
 	trap 'kill $$light' INT TERM; \
