@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo setup tools page chromium check test test-fast test-page test-readme pictures bench bench-peers bench-switch sbom audit lock clean
+.PHONY: help demo setup tools page chromium check test test-fast test-page test-readme pictures bench bench-peers bench-switch bench-tables sbom audit lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -97,6 +97,9 @@ bench-peers: setup build/bench-peers/.installed ## the same, with Flink SQL amon
 
 bench-switch: setup ## measure how long a switch takes, beside native Deephaven (about ten minutes; BENCH=--quick to try)
 	$(BIN)/python -m benchmarks.switch $(BENCH)
+
+bench-tables: setup chromium ## measure what the tables server promises, beside native Deephaven (less than 20 minutes; BENCH=--quick to try)
+	$(BIN)/python -m benchmarks.tables $(BENCH)
 
 sbom: setup ## write build/sbom.json: every package, page library and jar, in CycloneDX
 	$(BIN)/python -m supply_chain.sbom build/sbom.json

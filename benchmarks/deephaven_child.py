@@ -3,6 +3,7 @@
 Says `open` when the tables are there, `rows` with the users topic and the number of records read whenever a cycle has
 updated the join, and, asked {"do": "seen", "to": PATH}, writes when each probe record was first in the joined table.
 Asked {"do": "join", "users": TOPIC, "accounts": TOPIC}, it reads and joins those from their beginning instead.
+Viewers find the joined table as the variable `joined`; with the option `"watch": false` they are all that looks at it.
 """
 
 from __future__ import annotations
@@ -92,7 +93,13 @@ class Watcher:
 def main() -> None:
     options = json.loads(sys.argv[1])
     start(options["port"], options["cycle_ms"], options["heap"])
-    watcher = Watcher(options["users"], *join(options["broker"], options["users"], options["accounts"]))
+    tables = join(options["broker"], options["users"], options["accounts"])
+    globals()["joined"] = tables[-1]
+    if not options.get("watch", True):
+        say("open")
+        sys.stdin.read()
+        return
+    watcher = Watcher(options["users"], *tables)
     say("open")
     for line in sys.stdin:
         command = json.loads(line)

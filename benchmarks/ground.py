@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -119,6 +120,15 @@ class Ground:
 
     def child(self, plot: Plot, command: list[str], env: Mapping[str, str] | None = None) -> Child:
         return Child(command, self.folder / f"{plot.folder.name}.log", env)
+
+    @contextmanager
+    def without_broker(self) -> Iterator[None]:
+        """The broker is gone inside, and answers again, with all that it had, afterwards."""
+        self._broker.stop()
+        try:
+            yield
+        finally:
+            self._broker.start()
 
     def __enter__(self) -> Ground:
         self._broker.start()

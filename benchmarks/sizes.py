@@ -29,6 +29,17 @@ class Sizes:
     switch_rows: tuple[int, ...] = (100_000, 1_000_000)  # switch: this many users and as many accounts
     switch_normal: float = 30  # seconds of the old generation's normal life before the switch
     native_cycles_ms: tuple[int, ...] = (50, 1000)
+    tables_cycles_ms: tuple[int, ...] = (50, 20)  # of the tables server, and of native Deephaven beside it
+    tables_warm_up: float = 30
+    tables_seconds: float = 40
+    tables_idle: float = 8
+    tables_viewers: tuple[int, ...] = (1, 10, 50)
+    tables_rows: int = 1_000_000  # of the generations that are read and switched
+    tables_switches: int = 20
+    heap_rows: int = 200_000
+    heap_switches: int = 50
+    pause_seconds: float = 60  # a tables server is stopped this long, across a switch
+    outage_seconds: float = 30  # the broker is gone this long
     patience: float = 900  # longest wait for anything
 
 
@@ -53,5 +64,16 @@ QUICK = Sizes(
     switch_rows=(5_000, 20_000),
     switch_normal=4,
     native_cycles_ms=(50,),
+    tables_cycles_ms=(50,),
+    tables_warm_up=4,
+    tables_seconds=4,
+    tables_idle=2,
+    tables_viewers=(1, 3),
+    tables_rows=20_000,
+    tables_switches=4,
+    heap_rows=2_000,
+    heap_switches=7,
+    pause_seconds=3,
+    outage_seconds=3,
     patience=120,
 )
