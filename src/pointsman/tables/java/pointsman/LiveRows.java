@@ -154,6 +154,12 @@ public final class LiveRows implements Runnable, AutoCloseable {
         }
     }
 
+    private boolean isWaiting() {
+        synchronized (pending) {
+            return !pending.isEmpty();
+        }
+    }
+
     /** One update cycle. */
     @Override
     public void run() {
@@ -173,6 +179,11 @@ public final class LiveRows implements Runnable, AutoCloseable {
         }
         if (!changes.isEmpty()) {
             publish(changes.sum(rowSet, keep));
+        }
+        if (isWaiting()) {
+            // Short cycles one after the other: rows of a generation being read need not wait for the next one's time,
+            // and those on screen are updated in each.
+            graph.requestRefresh();
         }
     }
 
