@@ -30,7 +30,7 @@ class Sizes:
     switch_normal: float = 30  # seconds of the old generation's normal life before the switch
     native_cycles_ms: tuple[int, ...] = (50, 1000)
     tables_cycles_ms: tuple[int, ...] = (50, 20)  # of the tables server, and of native Deephaven beside it
-    tables_warm_up: float = 30
+    tables_warm_up: float = 90  # two cores warm up slowly when all runs on them
     tables_seconds: float = 40
     tables_idle: float = 8
     tables_viewers: tuple[int, ...] = (1, 10, 50)

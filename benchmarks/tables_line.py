@@ -21,6 +21,7 @@ from benchmarks.figures import Latency, latency
 from benchmarks.ground import SOURCES, Ground, Plot
 from benchmarks.report import NATIVE, Report
 from benchmarks.sizes import Sizes
+from benchmarks.tables_crowd import Crowd
 from benchmarks.tables_promises import FROM_CHANGELOG, LINE, VIEWERS, cycle_part, viewers_name
 from benchmarks.tables_viewers import Onlookers, Window
 from pointsman.broker import clients
@@ -134,14 +135,17 @@ def measure_line(ground: Ground, sizes: Sizes, report: Report) -> None:
                 alone = watched(rows, eyes, cpu, sizes.rate, SETTLE_SECONDS, sizes.tables_seconds / 2)
                 add(report, cycle_part(cycle), FROM_CHANGELOG, *alone)
                 if cycle == sizes.tables_cycles_ms[-1]:
-                    measure_viewers(records, eyes, cpu, sizes, report)
+                    with Crowd(window) as crowd:
+                        measure_viewers(records, eyes, crowd, cpu, sizes, report)
     plot.clear()
 
 
-def measure_viewers(records: Feed, eyes: Onlookers, cpu: Callable[[], float], sizes: Sizes, report: Report) -> None:
+def measure_viewers(
+    records: Feed, eyes: Onlookers, crowd: Crowd, cpu: Callable[[], float], sizes: Sizes, report: Report
+) -> None:
     there = 1  # the one that watches every row
     for count in sizes.tables_viewers:
-        eyes.add(count - there, GRID_MS)
+        crowd.add(count - there, GRID_MS)
         there = count
         found = watched(records, eyes, cpu, sizes.rate, SETTLE_SECONDS, sizes.tables_seconds / 2)
         add(report, VIEWERS, viewers_name(count), *found)

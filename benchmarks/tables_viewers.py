@@ -35,10 +35,6 @@ class Onlookers:
         """One of them looks at every row from now on."""
         self._ask("watching", do="watch", interval=interval_ms, **{"from": PROBE})
 
-    def add(self, count: int, interval_ms: int) -> None:
-        """So many more, each with a connection of its own and forty rows on screen."""
-        self._ask("viewing", do="viewers", interval=interval_ms, count=count)
-
     def glance(self, interval_ms: int) -> None:
         """One of them tells from now on which generation it sees."""
         self._ask("glancing", do="glance", interval=interval_ms)

@@ -6,6 +6,7 @@ import pytest
 from benchmarks.report import NATIVE
 from benchmarks.sight import probe_numbers
 from benchmarks.tables import MEASURES, main
+from benchmarks.tables_crowd import subscription
 from benchmarks.tables_line import joined
 from benchmarks.tables_promises import HEAP, LINE, SWITCH, VIEWERS, TablesReport, cycle_part, viewers_name
 
@@ -52,3 +53,14 @@ def test_an_unknown_part_is_refused_before_anything_starts(capsys: pytest.Captur
         main(["--parts", "heat"])
     assert "heat" in capsys.readouterr().err
     assert {part for part, *_ in MEASURES} == {"latency", "switch", "heap", "pause", "outage"}
+
+
+def test_a_viewer_of_the_crowd_asks_for_forty_rows_in_deephavens_own_words() -> None:
+    message = subscription(b"a/x", 100)
+    assert message[:1] == b"\x1a"
+    wrapper = message[2:]
+    root = int.from_bytes(wrapper[:4], "little")
+    vtable = root - int.from_bytes(wrapper[root : root + 4], "little", signed=True)
+    magic_at = root + int.from_bytes(wrapper[vtable + 4 : vtable + 6], "little")
+    assert wrapper[magic_at : magic_at + 4] == b"dphn"
+    assert b"a/x" in wrapper

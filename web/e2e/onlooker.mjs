@@ -1,6 +1,5 @@
 // Eyes on live tables, for benchmarks/tables.py: commands come as lines of JSON on stdin, events leave as lines on stdout.
 //   {"do": "watch", url, key, ticket, interval, from}   every row; notes when each probe (a value from `from` on) is seen
-//   {"do": "viewers", url, key, ticket, interval, count} so many clients that each look at 40 rows, as a grid does
 //   {"do": "glance", url, key, ticket, interval}         40 rows; says `generation` whenever another one is shown
 //   {"do": "seen", to}                                   writes what `watch` has noted: number → seconds
 import { writeFileSync } from 'node:fs';
@@ -8,7 +7,6 @@ import { createInterface } from 'node:readline';
 
 import { chromium } from 'playwright-core';
 
-const CLIENTS_PER_PAGE = 10;
 const say = (event, what = {}) => console.log(JSON.stringify({ event, ...what }));
 
 /** Runs in a page: what the others there share. */
@@ -56,14 +54,6 @@ async function watch(where) {
 }
 
 /** Runs in a page. */
-async function look(where) {
-  for (let client = 0; client < where.count; client += 1) {
-    const table = await window.open_(where);
-    window.grid(table, table.columns, where.interval, (detail) => detail.rows.map((row) => row.get(table.columns[0])));
-  }
-}
-
-/** Runs in a page. */
 async function glance(where) {
   const table = await window.open_(where);
   const generation = table.findColumn('generation');
@@ -97,12 +87,6 @@ const commands = {
     watching = await pageAt(where.url);
     await watching.evaluate(watch, where);
     say('watching');
-  },
-  async viewers(where) {
-    for (let left = where.count; left > 0; left -= CLIENTS_PER_PAGE) {
-      await (await pageAt(where.url)).evaluate(look, { ...where, count: Math.min(left, CLIENTS_PER_PAGE) });
-    }
-    say('viewing');
   },
   async glance(where) {
     await (await pageAt(where.url)).evaluate(glance, where);
