@@ -14,8 +14,8 @@ import pytest
 from pointsman.domain.generation import Generation
 from pointsman.domain.spec import Column, ColumnType, JoinType
 from pointsman.settings import Settings
+from tests.web.browser import BrowserScript
 
-from .browsing import BrowserScript
 from .conftest import Running
 from .stage import (
     KEY_OF_VIEWERS,
