@@ -101,6 +101,7 @@ class PlayedPipeline(Pipeline):
         names, text = self.settings.names, texts[0]
         refused = Verdict(9, 9, Outcome.REFUSED, text, None, 1, time.time(), text)
         self.write(names.verdicts, [(refused.key.encode(), json.dumps(refused.to_json()).encode())])
+        self.tell(Entry(time.time(), Level.INFO, "before", "before all that"))
         self.tell(Entry(time.time(), Level.WARN, text, text))
         self.dead_letter(1000, text.encode(), text)
 

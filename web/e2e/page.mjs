@@ -18,6 +18,7 @@ try {
   await hostileText();
   await switches();
   await thePoints();
+  await newestFirst();
   await accessible();
   await embedded();
   await wrongKey();
@@ -166,6 +167,19 @@ async function thePoints() {
   await until('a roll back is answered', () => page.$$('pm-verdicts li.applied'), (verdicts) => verdicts.length >= 2);
   const kept = await page.evaluate(() => JSON.stringify(localStorage) + document.cookie + location.href);
   expect(!kept.includes(OPERATOR_KEY) && !kept.includes(VIEWER_KEY), 'no key is kept beyond the tab');
+  expect(errors.length === 0, `no error in the console: ${errors.join(' | ')}`);
+  await context.close();
+}
+
+/** What happened last is on top: the hostile ones came after five dead letters, and before the verdicts of the form. */
+async function newestFirst() {
+  const { page, errors, context } = await openPage(browser, address('/?grid=activity'));
+  const texts = (selector) => page.$$eval(selector, (found) => found.map(({ textContent }) => textContent));
+  const hostile = JSON.parse(HOSTILE)[0];
+  await until('the newest verdict is on top', () => texts('pm-verdicts .outcome'), (all) => all[0] === 'applied' && all.at(-1) === 'refused');
+  await until('the newest entry is on top', () => texts('pm-journal .text'), (all) => JSON.stringify(all) === JSON.stringify([hostile, 'before all that']));
+  await page.keyboard.press('4');
+  await until('the newest dead letter is on top', () => new Grid(page).column('offset'), (all) => all.join(' ') === '1,000 4 3 2 1 0');
   expect(errors.length === 0, `no error in the console: ${errors.join(' | ')}`);
   await context.close();
 }
