@@ -83,6 +83,8 @@ class TablesServer:
                 "PeriodicUpdateGraph.targetCycleDurationMillis": str(tables.cycle_ms),
                 # How often a client that does not ask for an interval is updated: else once a second.
                 "barrage.minUpdateInterval": str(tables.cycle_ms),
+                # A sort or filter that outlasts a cycle is made again between two cycles. Once is in vain, not twice.
+                "ConstructSnapshot.maxConcurrentAttemptDurationMillis": str(tables.cycle_ms),
                 **self._tls(),
             },
         )
