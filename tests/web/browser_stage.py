@@ -162,6 +162,9 @@ class BrowserStage:
                 self.pipeline.say(self.pipeline.catalog.put(lingering))
             case "hostile", _:
                 self.pipeline.hostile(HOSTILE)
+            case "stranger", _:
+                live = self.pipeline.catalog.generations[self.pipeline.catalog.live or 1]
+                self.pipeline.write(live.final, [final("stranger", 1, {"userId": "stranger"})])
             case "news", _:
                 self.pipeline.news = wish["status"]
             case "build", _:

@@ -35,7 +35,7 @@ export interface LiveView {
 }
 
 const UPDATED = 'updated';
-const TOTAL_EVERY_MS = 1000;
+const COUNT_EVERY_MS = 1000;
 
 /** A LiveView on a table of the Deephaven JS API. It owns the table and closes it. */
 export class TableView implements LiveView {
@@ -63,20 +63,30 @@ export class TableView implements LiveView {
       columns,
       updateIntervalMs: this.intervalMs,
     });
-    let latest: Window | null = null;
-    const deliver = (window: Window): void => listener((latest = window));
-    const remove = subscription.addEventListener<ViewportUpdate>(UPDATED, ({ detail }) => {
-      const { offset } = detail;
-      deliver({ offset, rows: readRows(detail, columns), size: Math.max(0, this.table.size), total: this.total });
-    });
-    // No event tells of a row that comes or goes where a filter hides it.
+    let asked = range;
+    let latest: { readonly range: RowRange; readonly window: Window } | null = null;
+    const deliver = (seen: RowRange, rows: readonly LiveRow[]): void => {
+      const { size, total } = this.counts(seen, rows.length);
+      latest = { range: seen, window: { offset: seen.first, rows, size, total } };
+      listener(latest.window);
+    };
+    // An update is always one of the range that was asked for last.
+    const remove = subscription.addEventListener<RowSet>(UPDATED, ({ detail }) => deliver(asked, readRows(detail, columns)));
+    // No event tells of a row that comes or goes where a filter hides it, nor of a size that comes after its rows.
     const timer = setInterval(() => {
-      if (latest !== null && latest.total !== this.total) {
-        deliver({ ...latest, total: this.total });
+      if (latest !== null) {
+        const { range: seen, window } = latest;
+        const { size, total } = this.counts(seen, window.rows.length);
+        if (size !== window.size || total !== window.total) {
+          deliver(seen, window.rows);
+        }
       }
-    }, TOTAL_EVERY_MS);
+    }, COUNT_EVERY_MS);
     return {
-      move: (to) => subscription.update({ rows: { first: to.first, last: to.last }, columns }),
+      move: (to) => {
+        asked = to;
+        subscription.update({ rows: { first: to.first, last: to.last }, columns });
+      },
       close: () => {
         clearInterval(timer);
         remove();
@@ -85,8 +95,15 @@ export class TableView implements LiveView {
     };
   }
 
-  private get total(): number {
-    return Math.max(0, this.table.totalSize);
+  /**
+   * Sizes come by a stream of their own, before or after the rows that they count. So the rows bound them: a window
+   * that is not full shows where the table ends, and there are never fewer rows than a filter leaves.
+   */
+  private counts(range: RowRange, rows: number): { readonly size: number; readonly total: number } {
+    const told = Math.max(0, this.table.size);
+    const end = range.first + rows;
+    const size = end > range.last ? Math.max(end, told) : rows > 0 ? end : Math.min(range.first, told);
+    return { size, total: this.table.filter.length === 0 ? size : Math.max(size, this.table.totalSize) };
   }
 
   async read(range: RowRange): Promise<readonly LiveRow[]> {
@@ -102,9 +119,6 @@ export class TableView implements LiveView {
 
 interface RowSet {
   readonly rows: readonly { get(column: DhColumn): unknown }[];
-}
-interface ViewportUpdate extends RowSet {
-  readonly offset: number;
 }
 
 function readRows(data: RowSet, columns: readonly DhColumn[]): LiveRow[] {
