@@ -14,13 +14,15 @@ export interface Trouble {
 
 const TICK_MS = 1000;
 const SILENT_AFTER_MS = 5000;
-const PROBE_EVERY_MS = 3000;
+const PROBE_EVERY_MS = 2000;
 const API_EVERY_MS = 3000;
 
 /**
  * Notices silence. A status row that stops changing means one of three things, and a fresh read of it tells which:
  * the read fails (the connection is dead: make a new one), it is newer than what we have (our subscription is dead:
- * the same cure), or it is as old (the pipeline or its broker is silent: say so, and keep watching).
+ * the same cure), or it is as old (the pipeline or its broker is silent: say so, and keep watching). News that a
+ * second read still finds unheard is taken for a dead subscription, not the first: just after a healing, or when the
+ * pipeline returns, a read may be quicker than the subscription.
  */
 @Injectable({ providedIn: 'root' })
 export class Watchdog {
@@ -33,6 +35,7 @@ export class Watchdog {
   private readonly webLostSince = signal<number | null>(null);
   private probing = false;
   private probedAt = 0;
+  private unheard = false;
   private asking = false;
   private askedAt = 0;
 
@@ -61,10 +64,9 @@ export class Watchdog {
     }
     const beat = this.status.lastBeat();
     const quietFor = now - (beat ?? this.startedAt);
-    if (!this.connection.connected()) {
+    if (!this.connection.connected() || quietFor < SILENT_AFTER_MS) {
       this.silentSince.set(null);
-    } else if (quietFor < SILENT_AFTER_MS) {
-      this.silentSince.set(null);
+      this.unheard = false;
     } else if (!this.probing && now - this.probedAt >= PROBE_EVERY_MS) {
       void this.probe(beat);
     }
@@ -77,10 +79,14 @@ export class Watchdog {
       const [row] = await view.read({ first: 0, last: 0 });
       view.close();
       const at = row === undefined ? null : epochMs(row['at'] ?? row['heartbeat']);
-      if (at !== null && at !== this.status.row()?.at) {
+      if (at === null || at === this.status.row()?.at) {
+        this.unheard = false;
+        this.silentSince.update((since) => since ?? beat ?? this.startedAt);
+      } else if (this.unheard) {
+        this.unheard = false;
         this.connection.heal();
       } else {
-        this.silentSince.update((since) => since ?? beat ?? this.startedAt);
+        this.unheard = true;
       }
     } catch {
       this.connection.heal();
