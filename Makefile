@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo setup tools page chromium check test test-fast test-page test-readme pictures bench bench-peers bench-switch bench-tables sbom audit lock clean
+.PHONY: help demo setup tools page chromium check test test-fast test-page test-readme pictures bench bench-peers bench-switch bench-tables bench-page sbom audit lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -100,6 +100,9 @@ bench-switch: setup ## measure how long a switch takes, beside native Deephaven 
 
 bench-tables: setup chromium ## measure what the tables server promises, beside native Deephaven (less than 20 minutes; BENCH=--quick to try)
 	$(BIN)/python -m benchmarks.tables $(BENCH)
+
+bench-page: setup chromium ## measure the page on a table of a million rows (about five minutes; BENCH='--rows 100000' to try)
+	$(BIN)/python -m benchmarks.page $(BENCH)
 
 sbom: setup ## write build/sbom.json: every package, page library and jar, in CycloneDX
 	$(BIN)/python -m supply_chain.sbom build/sbom.json
