@@ -53,7 +53,7 @@ def run_orchestrator(
     on_ready: Callable[[], None],
 ) -> None:
     """The orchestrator with these queries and everything else on Kafka, until asked to stop; then no query runs."""
-    store = KafkaCatalogStore(settings)
+    store = KafkaCatalogStore(settings, asked.is_set)
     tables, feed = KafkaTablesServers(settings), KafkaControlFeed(settings, admin)
     ports = Ports(
         engine=engine,

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 from confluent_kafka import KafkaError
 
+from pointsman.broker import identity
+from pointsman.broker.identity import NoToken
 from pointsman.broker.security import principal
 from pointsman.broker.tls import SPOKEN
 from pointsman.domain.errors import BrokerError, NotAllowed
@@ -20,6 +25,8 @@ LASTING = LOGIN_CODES | {KafkaError._SSL}
 # librdkafka's words for what has no code of its own.
 NO_TOKEN = ("Failed to acquire SASL OAUTHBEARER token", "there is no token available")
 EXPIRED_TOKEN = "unexpired token"
+# A Java client's words, where being turned away is among what may have happened.
+JAVA_LOGIN = re.compile(r"SaslAuthentication|IllegalSaslState|LoginException|OAuthBearer|Failed to (construct|create)")
 ANSWERS = "check that the broker answers there (kafka.bootstrap_servers) and what it permits us"
 
 NOT_TRUSTED = (
@@ -74,7 +81,7 @@ def refusal(
     """`what` failed with `error` (None: no answer in time). `operation` and `on` are in the words of ACLs.
 
     `complaint` is what the client said of its connections meanwhile, and `tls` what is wrong with TLS: both tell more
-    than that nothing came.
+    than that nothing came. Where tokens are used, the identity provider is asked whether it is to blame.
     """
     servers = kafka.bootstrap_servers
     if error is not None and error.code() in DENIED:
@@ -83,12 +90,36 @@ def refusal(
         return _denied(what, "topic" if nowhere else DENIED[error.code()], kafka, operation, on)
     if tls:
         return _tls_failed(what, tls, kafka)
+    if wrong := identity.problem(kafka):
+        return _no_token(what, wrong, kafka)
     for one in (error, complaint):
         if one is not None and one.code() in LOGIN_CODES:
             return _login_refused(what, one, kafka)
         if one is not None and one.code() == KafkaError._SSL:
             return _tls_failed(what, one.str(), kafka)
     return BrokerError(f"{what} on {servers}: {error.str() if error is not None else 'no answer in time'}", ANSWERS)
+
+
+def of_java(what: str, words: str, clusters: Iterable[Connection]) -> BrokerError | None:
+    """Why a Java client of one of these clusters died, if that was for want of a token; None if it was not.
+
+    Its words do not name the provider, and may be no more than that a client could not be made.
+    """
+    if JAVA_LOGIN.search(words):
+        for kafka in clusters:
+            if wrong := identity.problem(kafka):
+                return _no_token(what, wrong, kafka)
+    return None
+
+
+def _no_token(what: str, wrong: NoToken, kafka: Connection) -> BrokerError:
+    oidc = kafka.oidc
+    return BrokerError(
+        f"{what}: {oidc.token_endpoint} gives client '{oidc.client_id}' no token ({wrong.says})",
+        "have the identity provider looked at, and check kafka.oidc.token_endpoint; what runs goes on by itself then"
+        if wrong.passes
+        else "check kafka.oidc.token_endpoint, client_id, scope and ca_file, and where the client secret comes from",
+    )
 
 
 def _denied(what: str, kind: str, kafka: Connection, operation: str, on: str) -> BrokerError:
@@ -113,11 +144,8 @@ def _login_refused(what: str, error: KafkaError, kafka: Connection) -> BrokerErr
             f"has expired by this machine's clock ({words})",
             "set this machine's clock, or have that of the identity provider set",
         )
-    if any(sign in words for sign in NO_TOKEN):
-        return BrokerError(
-            f"{what}: {kafka.oidc.token_endpoint} gives client '{kafka.oidc.client_id}' no token ({words})",
-            "check kafka.oidc.token_endpoint, client_id and scope, and where the client secret comes from",
-        )
+    if any(sign in words for sign in NO_TOKEN):  # and it gives us one now
+        return _no_token(what, NoToken(words, True), kafka)
     return BrokerError(
         f"{what}: {servers} does not accept the token of client '{kafka.oidc.client_id}' ({words})",
         "check the token's audience, issuer and scope with whoever runs the broker, and this machine's clock",

@@ -27,7 +27,6 @@ from pointsman.settings import Settings
 log = logging.getLogger(__name__)
 SECONDS = 30.0
 CLAIM_SECONDS = 2.0  # a new orchestrator writes its name into the catalog well within this after fencing
-OUTAGE_SECONDS = 120.0  # how long an answer to "was it written?" is waited for, with the broker away
 # After these the producer is of no use, or it is not known whether the transaction was committed.
 NEEDS_ANOTHER = {
     KafkaError._FENCED,
@@ -43,8 +42,9 @@ Record = tuple[str, str | None, bytes, list[tuple[str, bytes]]]  # topic, key, v
 class KafkaCatalogStore:
     """The orchestrator's CatalogStore. `close` ends its producer."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings, self._names = settings, settings.names
+    def __init__(self, settings: Settings, stopping: Callable[[], bool] = lambda: False) -> None:
+        """`stopping` tells whether we were asked to end: then nothing is waited for."""
+        self._settings, self._names, self._stopping = settings, settings.names, stopping
         self._me = uuid.uuid4().hex
         self._writes = 0
         self._producer: Producer | None = None
@@ -108,19 +108,18 @@ class KafkaCatalogStore:
 
     def _found_written(self, batch: list[Record]) -> bool:
         """As `_recover`, waiting for the broker to come back: going on without an answer could answer twice."""
-        deadline = time.monotonic() + OUTAGE_SECONDS
         while True:
             try:
                 return self._recover(batch)
             except BrokerError as error:
                 if not any(headers for *_, headers in batch):
                     raise  # a mere report: the next one says as much
-                if time.monotonic() > deadline:
+                if self._stopping():
                     raise CatalogError(
                         f"it is not known whether the last write reached '{self._names.catalog}': {error}",
                         "start the pipeline again once the broker answers; it goes on from what was written",
                     ) from error
-                log.warning("%s; waiting for it", error)
+                log.warning("%s; waiting for it; next: %s", error, error.next_step)
 
     def _recover(self, batch: list[Record]) -> bool:
         """Whether that batch was written after all. Raises FencedOut if the catalog is another's now."""
@@ -175,9 +174,12 @@ class KafkaCatalogStore:
                     newest = message
         finally:
             consumer.close()
-        raise BrokerError(
+        raise refusal(
             f"'{self._names.catalog}' could not be read within {SECONDS:.0f} s",
-            "check that the broker answers (kafka.bootstrap_servers) and that the topic may be read",
+            None,
+            self._settings.own_cluster,
+            operation="READ",
+            on=self._names.catalog,
         )
 
     def _broker_error(self, problem: KafkaError) -> BrokerError:

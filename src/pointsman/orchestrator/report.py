@@ -14,6 +14,7 @@ from pointsman.domain.status import Health, Status
 from pointsman.ports import Ports
 
 STOPPED = Progress(Phase.DOWN)
+MOST_UNTOLD = 100  # an outage of hours must not fill the memory
 
 
 class Reporter:
@@ -24,18 +25,21 @@ class Reporter:
         self._last: Status | None = None
         self._told_progress: tuple[int, float] | None = None  # generation, when
         self._phases: dict[int, Phase] = {}
+        self._untold: list[Entry] = []  # what could not be written when it happened
 
     def report(
         self, catalog: Catalog, ports: Ports, running: Collection[int], unable: Mapping[int, str], now: float
     ) -> None:
         progress = {n: ports.engine.progress(n) for n in running}
         progress |= {n: Progress(Phase.BROKEN, error=error) for n, error in unable.items()}
-        entries = [*self._outages(progress, now), *self._progress(catalog, progress, now)]
+        self._untold += [*self._outages(progress, now), *self._progress(catalog, progress, now)]
+        entries = self._untold = self._untold[-MOST_UNTOLD:]
         status = status_of(catalog, progress, now)
         due = self._last is None or not 0 <= now - self._last.at < self._heartbeat
         changed = self._last is None or replace(self._last, at=now) != _calm(status, self._last)
         if due or changed or entries:
             ports.store.report(status if due or changed else None, entries)
+            self._untold = []
             self._last = status if due or changed else self._last
 
     def _outages(self, progress: Mapping[int, Progress], now: float) -> list[Entry]:

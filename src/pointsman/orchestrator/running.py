@@ -35,7 +35,7 @@ def run(
             except CatalogError:
                 raise
             except PointsmanError as error:
-                log.warning("%s; trying again", error)
+                log.warning("%s; trying again; next: %s", error, error.next_step)
                 asked.wait(TROUBLE_SECONDS)
     finally:
         orchestrator.shut_down(clock())

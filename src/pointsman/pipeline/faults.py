@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+
+from pointsman.broker.refusals import of_java
+from pointsman.domain.errors import PointsmanError
+from pointsman.settings import Connection
 
 # Texts of Spark and Kafka that mean: the same checkpoint will fail the same way.
 BEYOND_REPAIR = re.compile(
@@ -13,10 +18,21 @@ BEYOND_REPAIR = re.compile(
     r"INVALID_LOG_VERSION",
     re.IGNORECASE,
 )
+# Being turned away is not: whatever else a provider's or broker's answer may say of itself.
+PASSES = re.compile(r"SaslAuthentication|SslAuthentication|LoginException|OAuthBearer")
 
 
 def beyond_repair(error: BaseException) -> bool:
-    return bool(BEYOND_REPAIR.search(str(error)))
+    said = str(error)
+    return bool(BEYOND_REPAIR.search(said)) and not PASSES.search(said)
+
+
+def explained(error: BaseException, clusters: Iterable[Connection]) -> str:
+    """As `sentence`, and what to do about it where that is known: of our own errors, and of a token that is missing."""
+    known = error if isinstance(error, PointsmanError) else of_java("a query died", str(error), clusters)
+    if known is None:
+        return sentence(error)
+    return f"{known}; next: {known.next_step}" if known.next_step else str(known)
 
 
 def sentence(error: BaseException) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import threading
 import time
 from collections.abc import Mapping
@@ -15,10 +16,11 @@ from pointsman.broker.tail import Tail, holds_records
 from pointsman.broker.topics import TopicAdmin
 from pointsman.domain.progress import Phase, Progress
 from pointsman.pipeline.books import Books
-from pointsman.pipeline.faults import beyond_repair, sentence
+from pointsman.pipeline.faults import beyond_repair, explained, sentence
 from pointsman.pipeline.ledger import Ledger
 from pointsman.pipeline.queries import NAMES, Pace, Queries
 
+log = logging.getLogger(__name__)
 SMALL = 20_000  # records left that real-time mode takes over without a visible delay
 MOST_PASSES = 5
 BACKOFF_SECONDS = (0.5, 1, 2, 5, 10, 30)
@@ -89,7 +91,10 @@ class GenerationRun:
                 if beyond_repair(error):
                     self._say(Phase.BROKEN, error=sentence(error))
                     return
-                self._say(Phase.DOWN, error=sentence(error))
+                said = explained(error, (self._settings.kafka, self._settings.own_cluster))
+                # Also to the log: where the broker does not let us in, nobody can be told by a topic.
+                log.warning("generation %d is down, and is started again: %s", self.generation.number, said)
+                self._say(Phase.DOWN, error=said)
                 self._asked.wait(BACKOFF_SECONDS[min(failures, len(BACKOFF_SECONDS)) - 1])
 
     def _run_once(self) -> None:

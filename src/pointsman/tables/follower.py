@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 
+from pointsman.broker.refusals import of_java
 from pointsman.domain.catalog import Catalog
 from pointsman.tables import schema
 from pointsman.tables.application import Application
@@ -33,6 +34,7 @@ class Follower(threading.Thread):
         self._stopping = threading.Event()
         self._since: dict[int, float] = {}
         self._refused_of_released = 0
+        self._complaint, self._explanation = "", ""  # a reader's words, and what they mean
 
     def run(self) -> None:
         self._application.list_generations(self._feed.latest)
@@ -114,4 +116,17 @@ class Follower(threading.Thread):
         if self._unfit:
             numbers = ", ".join(str(number) for number in sorted(self._unfit))
             return f"generation {numbers} has other columns: restart this tables server to show it"
-        return self._feed.problem or next((g.problem for g in self._loaded.values() if g.problem), "")
+        return self._feed.problem or self._explained(next((g.problem for g in self._loaded.values() if g.problem), ""))
+
+    def _explained(self, complaint: str) -> str:
+        """Found out once, and said to the log as well: a broker that does not let us in takes no word of ours."""
+        if complaint != self._complaint:
+            self._complaint = self._explanation = complaint
+            if not complaint:
+                log.info("topics are read again")
+                return ""
+            error = of_java("topics cannot be read", complaint, [self._application.settings.own_cluster])
+            if error is not None:
+                self._explanation = f"{error}; next: {error.next_step}"
+            log.warning("%s; trying again", self._explanation)
+        return self._explanation

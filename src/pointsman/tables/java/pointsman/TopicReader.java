@@ -77,7 +77,7 @@ public final class TopicReader implements Runnable, AutoCloseable {
                 // Only close() wakes us.
             } catch (Throwable failure) {
                 // Also an Error: a reader that ended in silence would leave its tables frozen.
-                problem = failure.getClass().getSimpleName() + ": " + failure.getMessage();
+                problem = words(failure);
             } finally {
                 consumer = null;
             }
@@ -85,6 +85,18 @@ public final class TopicReader implements Runnable, AutoCloseable {
                 return;
             }
         }
+    }
+
+    /** The failure, and what it came from: alone it is often no more than that a client could not be made. */
+    private static String words(final Throwable failure) {
+        Throwable root = failure;
+        while (root.getCause() != null) {
+            root = root.getCause();
+        }
+        final String first = failure.getClass().getSimpleName() + ": " + failure.getMessage();
+        return root == failure
+                ? first
+                : first + " (" + root.getClass().getSimpleName() + ": " + root.getMessage() + ")";
     }
 
     private boolean isClosing(final long millis) {
