@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo setup tools page chromium check test test-fast test-page test-readme pictures bench bench-peers bench-switch bench-tables bench-page sbom audit lock clean
+.PHONY: help demo setup tools page chromium check test test-fast test-page test-readme test-tokens pictures bench bench-peers bench-switch bench-tables bench-page sbom audit lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -61,6 +61,9 @@ check: setup ## style and types
 
 test-fast: setup ## the tests that need no process: seconds
 	$(BIN)/pytest -m "not broker and not spark and not tables and not browser"
+
+test-tokens: setup ## tokens that expire every 30 s for five minutes, the provider down for one (about a quarter of an hour)
+	TOKENS=full $(BIN)/pytest -s tests/secured/test_tokens.py
 
 test-page: setup ## the page's own tests
 	cd web && NG_CLI_ANALYTICS=false npm test --silent

@@ -120,6 +120,9 @@ def secured_broker(folder: Path) -> Iterator[SecuredBroker]:
             "listener.name.oauth.oauthbearer.sasl.server.callback.handler.class": (
                 f"{LOGIN}.oauthbearer.OAuthBearerValidatorCallbackHandler"
             ),
+            # A session ends with its token, to the second, as those of a bank's broker do.
+            "listener.name.oauth.oauthbearer.connections.max.reauth.ms": "3600000",
+            "sasl.oauthbearer.clock.skew.seconds": "0",
             "sasl.oauthbearer.jwks.endpoint.url": provider.jwks,
             "sasl.oauthbearer.expected.audience": AUDIENCE,
             "sasl.oauthbearer.expected.issuer": provider.issuer,

@@ -52,7 +52,9 @@ class IdentityProvider:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                self._answer(200, {"keys": [provider._jwk]})
+                if provider.is_down:
+                    return self._answer(503, {"error": "temporarily_unavailable"})
+                return self._answer(200, {"keys": [provider._jwk]})
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("content-length", 0))).decode()
