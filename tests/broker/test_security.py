@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from pointsman.broker import security
 from pointsman.broker.security import Role
+from pointsman.pipeline.session import REDACTED
 from pointsman.settings import Connection, Kafka, Settings, load
 
 LOGIN = "org.apache.kafka.common.security"
@@ -145,21 +147,24 @@ class TestSpark:
 
     def test_options_name_secrets_and_hold_none(self) -> None:
         options = security.spark_options(sasl("PLAIN", "hunter2"), Role.SOURCES)
-        assert options["kafka.sasl.jaas.config"] == "${env:SECRET_OF_POINTSMAN_SOURCES_SASL_JAAS_CONFIG}"
-        assert options["kafka.config.providers"] == "env"
+        assert options["kafka.sasl.jaas.config"] == "${session:SOURCES_SASL_JAAS_CONFIG}"
+        assert options["kafka.config.providers"] == "session"
         assert "hunter2" not in str(options)
 
-    def test_every_secret_that_options_name_is_in_the_environment_and_nothing_else(self) -> None:
+    def test_every_secret_that_options_name_is_in_the_session_and_nothing_else(self) -> None:
         kafka = sasl("PLAIN", "one").model_dump()
         settings = settings_of(Kafka.model_validate({**kafka, "internal": {"sasl": {"password": "two"}}}))
         own = {**security.spark_options(settings.own_cluster, Role.OWN)}
         named = [*own.values(), *security.spark_options(settings.kafka, Role.SOURCES).values()]
-        found = security.spark_environment(settings)
-        assert {v for v in named if v.startswith("${env:")} == {f"${{env:{name}}}" for name in found}
+        found = security.spark_secrets(settings)
+        names = [name.removeprefix("spark.pointsman.secret.") for name in found]
+        assert {v for v in named if v.startswith("${session:")} == {f"${{session:{name}}}" for name in names}
         assert ['"one"' in found[name] for name in sorted(found)] == [False, True]
 
-    def test_a_variable_for_java_is_not_taken_for_a_setting(self) -> None:
-        assert not security.VARIABLE_PREFIX.startswith("POINTSMAN_")
+    def test_spark_takes_them_for_secrets_by_their_names(self) -> None:
+        names = security.spark_secrets(settings_of(Kafka.model_validate(sasl("PLAIN").model_dump())))
+        assert names
+        assert all(re.search(REDACTED, name) for name in names)
 
 
 class TestSystemProperties:

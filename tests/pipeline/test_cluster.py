@@ -2,65 +2,26 @@
 
 from __future__ import annotations
 
-import os
 import random
-import signal
-import socket
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import pyspark
 import pytest
 
-from pointsman.broker.embedded import dying_with_us, free_port
 from tests.pipeline.conftest import Bench
 from tests.pipeline.feed import random_feed
 from tests.pipeline.oracle import final_rows
+from tests.pipeline.standalone import standalone
 from tests.pipeline.test_crash import live_generation, start_pipeline
 from tests.tables.stage import eventually
 
 pytestmark = [pytest.mark.spark, pytest.mark.broker]
-SPARK_CLASS = str(Path(pyspark.__file__).parent / "bin" / "spark-class")
 
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[str]:
-    """spark://… of a master with two workers of eight slots each."""
-    port = free_port()
-    started: list[subprocess.Popen[bytes]] = []
-
-    def run(kind: str, *words: str) -> None:
-        env = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m"}
-        with (tmp_path / f"{kind}-{len(started)}.log").open("wb") as log:
-            started.append(
-                subprocess.Popen(
-                    [SPARK_CLASS, f"org.apache.spark.deploy.{kind.lower()}.{kind}", *words],
-                    env=env,
-                    stdout=log,
-                    stderr=log,
-                    preexec_fn=dying_with_us(),  # noqa: PLW1509
-                )
-            )
-
-    run("Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", str(free_port()))
-    eventually(lambda: _listens(port), bool, 60)
-    for _ in range(2):
-        work = tmp_path / f"work{len(started)}"
-        run("Worker", "--cores", "8", "--memory", "1g", "--webui-port", str(free_port()), "--work-dir", str(work),
-            "--host", "127.0.0.1", f"spark://127.0.0.1:{port}")  # fmt: skip
-    yield f"spark://127.0.0.1:{port}"
-    for process in reversed(started):
-        process.send_signal(signal.SIGTERM)
-        process.wait(30)
-
-
-def _listens(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), timeout=0.5).close()
-    except OSError:
-        return False
-    return True
+    with standalone(tmp_path) as running:
+        yield running.master
 
 
 def test_on_a_standalone_cluster_the_final_changelog_equals_the_oracle(

@@ -1,7 +1,7 @@
 """One settings block in the words of each client: librdkafka, Spark's Java client, the tables server's.
 
-Pure: nothing is opened here. Spark is told the names of secrets only, and its Java client finds them in the environment
-of the process it runs in: what Spark keeps of its options (plans, event log, page, checkpoints) holds none.
+Pure: nothing is opened here. Spark's options hold the names of secrets only, and its Java client looks them up in the
+session it runs in: what Spark keeps of its options (plans, event log, page, checkpoints) holds none.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from pointsman.settings import Connection, Mechanism, Settings
 
 LOGIN = "org.apache.kafka.common.security"
 ALLOWED_URLS = "org.apache.kafka.sasl.oauthbearer.allowed.urls"  # a system property of every JVM with a Kafka client
-FROM_ENVIRONMENT = "org.apache.kafka.common.config.provider.EnvVarConfigProvider"
-# Neither is a setting: they are how we hand a secret to a Java machine that we start.
-VARIABLE_PREFIX = "SECRET_OF_POINTSMAN"
+FROM_SESSION = "pointsman.SessionSecrets"  # a Java class of ours, in pipeline/java
+SESSION_PREFIX = "spark.pointsman.secret."  # which Spark takes for a secret by its name
 HOST_CHECK = "ssl.endpoint.identification.algorithm"
 
 
@@ -127,16 +126,19 @@ def spark_options(kafka: Connection, role: Role) -> dict[str, str]:
     found = java(kafka)
     options = dict(found.plain)
     if found.secret:
-        options |= {"config.providers": "env", "config.providers.env.class": FROM_ENVIRONMENT}
-        options |= {"config.providers.env.param.allowlist.pattern": f"{VARIABLE_PREFIX}_.*"}
-        options |= {name: f"${{env:{_variable(role, name)}}}" for name in found.secret}
+        options |= {"config.providers": "session", "config.providers.session.class": FROM_SESSION}
+        options |= {name: f"${{session:{_known_as(role, name)}}}" for name in found.secret}
     return {f"kafka.{name}": value for name, value in options.items()}
 
 
-def spark_environment(settings: Settings) -> dict[str, str]:
-    """The secrets that `spark_options` names: for the environment of the driver, and of each executor."""
+def spark_secrets(settings: Settings) -> dict[str, str]:
+    """The secrets that `spark_options` names: for the session's configuration, and never for a command line."""
     roles = {Role.SOURCES: settings.kafka, Role.OWN: settings.own_cluster}
-    return {_variable(role, name): value for role, kafka in roles.items() for name, value in java(kafka).secret.items()}
+    return {
+        f"{SESSION_PREFIX}{_known_as(role, name)}": value
+        for role, kafka in roles.items()
+        for name, value in java(kafka).secret.items()
+    }
 
 
 def java_system_properties(settings: Settings) -> dict[str, str]:
@@ -157,8 +159,8 @@ def principal(kafka: Connection) -> str:
     return "User:ANONYMOUS"
 
 
-def _variable(role: Role, name: str) -> str:
-    return f"{VARIABLE_PREFIX}_{role}_{name.replace('.', '_').upper()}"
+def _known_as(role: Role, name: str) -> str:
+    return f"{role}_{name.replace('.', '_').upper()}"
 
 
 def _text(path: str) -> str:

@@ -21,6 +21,7 @@ from pointsman.settings import Settings
 
 STARTS_FILE = "starts.json"
 CLOSE_SECONDS = 45.0
+LATE_SECONDS = 3.0  # for an executor that comes as another goes
 
 
 class SparkEngine:
@@ -46,7 +47,7 @@ class SparkEngine:
         if self._settings.pipeline.mode == "micro-batch":
             return
         wanted = sum(self._slots(g) for g in (*(run.generation for run in self._runs.values()), generation))
-        available = available_slots(self._spark)
+        available = available_slots(self._spark, wanted, LATE_SECONDS)
         if wanted > available:
             raise NoRoom(
                 f"generation {generation.number} needs {self._slots(generation)} task slots beside those that run; "

@@ -11,10 +11,11 @@ from pyspark.sql import SparkSession
 
 from pointsman.broker import java, security
 from pointsman.domain.errors import PipelineError
-from pointsman.pipeline import local_files, slots
+from pointsman.pipeline import compiling, local_files, slots
 from pointsman.settings import Settings
 
 REDACTED = "(?i)secret|password|token|access[.]?key|credential|jaas|keystore"
+LOOK_SECONDS = 0.25
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 # They move the filter on parsed records below the parsing, so that each record is parsed once more for every question.
 PUSH_DOWN = ",".join(
@@ -36,11 +37,15 @@ def open_session(settings: Settings, source_partitions: int) -> SparkSession:
     if settings.pipeline.mode == "real-time" and told is not None:
         slots.check(told, source_partitions, state_partitions, master)
     conf = _defaults(settings, source_partitions)
+    secrets = security.spark_secrets(settings)
+    if secrets:
+        found = [*compiling.SPARK_JARS.glob("*.jar"), *java.jars("spark").glob("*.jar")]
+        conf["spark.jars"] += f",{compiling.jar(java_command, settings.home.absolute(), 'SessionSecrets', found)}"
     if master == "local" or master.startswith("local["):
         conf |= local_files.conf(java_command, settings.home.absolute())
     conf |= settings.spark.conf
     try:
-        spark = _started(master, conf, security.spark_environment(settings))
+        spark = _started(master, conf, secrets)
     except Exception as error:
         raise PipelineError(
             f"Spark did not start on {master}: {str(error).strip().splitlines()[0]}",
@@ -48,7 +53,8 @@ def open_session(settings: Settings, source_partitions: int) -> SparkSession:
         ) from error
     if settings.pipeline.mode == "real-time":
         try:
-            slots.check(available_slots(spark), source_partitions, state_partitions, master)
+            wanted = slots.needed(source_partitions, state_partitions)
+            slots.check(available_slots(spark, wanted), source_partitions, state_partitions, master)
         except PipelineError:
             spark.stop()
             raise
@@ -56,35 +62,22 @@ def open_session(settings: Settings, source_partitions: int) -> SparkSession:
 
 
 def _started(master: str, conf: dict[str, str], secrets: dict[str, str]) -> SparkSession:
-    """The JVM inherits the secrets. Executors get them through the JVM: what pyspark starts it with, `ps` shows."""
+    """The secrets are for the session alone: what pyspark starts the JVM with, `ps` shows."""
+    SparkContext._ensure_initialized(conf=SparkConf().setAll(list(conf.items())).setMaster(master))
     builder = SparkSession.builder.master(master).appName("pointsman")
-    for name, value in conf.items():
+    for name, value in (conf | secrets).items():
         builder = builder.config(name, value)
-    os.environ.update(secrets)
-    try:
-        SparkContext._ensure_initialized(conf=SparkConf().setAll(list(conf.items())).setMaster(master))
-    finally:
-        for name in secrets:
-            del os.environ[name]
-    if not master.startswith("local"):
-        for name, value in secrets.items():
-            builder = builder.config(f"spark.executorEnv.{name}", value)
     return builder.getOrCreate()
 
 
-def available_slots(spark: SparkSession, wait_seconds: float = 30) -> int:
-    """Cores of all executors; a cluster's are waited for, because they register after the session starts."""
+def available_slots(spark: SparkSession, wanted: int, wait_seconds: float = 30) -> int:
+    """Cores of all executors. A cluster's register one by one, after the session starts: `wanted` are waited for."""
     context = spark.sparkContext
     if (context.master or "").startswith("local"):
         return context.defaultParallelism
     deadline = time.monotonic() + wait_seconds
-    found = 0
-    while time.monotonic() < deadline:
-        seen = _executor_cores(spark)
-        if seen and seen == found:
-            return found
-        found = seen
-        time.sleep(1)
+    while (found := _executor_cores(spark)) < wanted and time.monotonic() < deadline:
+        time.sleep(LOOK_SECONDS)
     return found
 
 
