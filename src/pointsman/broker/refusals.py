@@ -91,7 +91,7 @@ def refusal(
     if tls:
         return _tls_failed(what, tls, kafka)
     if wrong := identity.problem(kafka):
-        return _no_token(what, wrong, kafka)
+        return no_token(what, wrong, kafka)
     for one in (error, complaint):
         if one is not None and one.code() in LOGIN_CODES:
             return _login_refused(what, one, kafka)
@@ -108,11 +108,12 @@ def of_java(what: str, words: str, clusters: Iterable[Connection]) -> BrokerErro
     if JAVA_LOGIN.search(words):
         for kafka in clusters:
             if wrong := identity.problem(kafka):
-                return _no_token(what, wrong, kafka)
+                return no_token(what, wrong, kafka)
     return None
 
 
-def _no_token(what: str, wrong: NoToken, kafka: Connection) -> BrokerError:
+def no_token(what: str, wrong: NoToken, kafka: Connection) -> BrokerError:
+    """`what` failed, because the identity provider gives none."""
     oidc = kafka.oidc
     return BrokerError(
         f"{what}: {oidc.token_endpoint} gives client '{oidc.client_id}' no token ({wrong.says})",
@@ -145,7 +146,7 @@ def _login_refused(what: str, error: KafkaError, kafka: Connection) -> BrokerErr
             "set this machine's clock, or have that of the identity provider set",
         )
     if any(sign in words for sign in NO_TOKEN):  # and it gives us one now
-        return _no_token(what, NoToken(words, True), kafka)
+        return no_token(what, NoToken(words, True), kafka)
     return BrokerError(
         f"{what}: {servers} does not accept the token of client '{kafka.oidc.client_id}' ({words})",
         "check the token's audience, issuer and scope with whoever runs the broker, and this machine's clock",

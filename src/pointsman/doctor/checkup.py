@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pointsman import settings
-from pointsman.doctor import findings, kafka, machine, services
+from pointsman.doctor import findings, kafka, machine, room, tables
 from pointsman.doctor.findings import Finding
 from pointsman.domain.errors import SettingsError
 from pointsman.fleet.launch import names_broker
@@ -27,4 +27,5 @@ def examine() -> Iterator[Finding]:
     yield findings.ok("settings", f"from {where}")
     yield from machine.examine(loaded, needs_broker)
     yield from kafka.examine(loaded)
-    yield from services.examine(loaded)
+    yield from tables.examine(loaded)
+    yield room.examine(loaded)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pointsman.broker import identity
 from pointsman.broker.permissions import Permissions
 from pointsman.broker.reach import addresses, all_servers
+from pointsman.broker.refusals import no_token
 from pointsman.broker.source_check import newest_values
 from pointsman.broker.topics import TopicAdmin, fixed_topics
 from pointsman.doctor import findings
@@ -22,6 +24,7 @@ SAMPLE = 100  # newest records of each partition
 def examine(settings: Settings) -> Iterator[Finding]:
     reached = [finding for servers in all_servers(settings) for finding in _reach(servers)]
     yield from reached
+    yield from _tokens(settings)
     if not any(finding.level is findings.Level.OK for finding in reached):
         yield findings.skipped("broker", "none of its addresses answers")
         return
@@ -44,6 +47,17 @@ def _reach(servers: str) -> Iterator[Finding]:
             yield findings.ok(check, address.says)
         else:
             yield findings.problem(check, address.says, address.next_step)
+
+
+def _tokens(settings: Settings) -> Iterator[Finding]:
+    """Of each identity provider, once: brokers say no more than that they do not know us."""
+    clusters = (settings.kafka, settings.own_cluster, settings.control_cluster)
+    for kafka in {(c.oidc.token_endpoint, c.oidc.client_id): c for c in clusters if identity.is_asked(c)}.values():
+        wrong = identity.problem(kafka)
+        if wrong is None:
+            yield findings.ok("tokens", f"{kafka.oidc.token_endpoint} gives them to client '{kafka.oidc.client_id}'")
+        else:
+            yield findings.of("tokens", no_token("none are given", wrong, kafka))
 
 
 def _ours(settings: Settings, topics: dict[str, int]) -> Iterator[Finding]:

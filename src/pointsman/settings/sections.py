@@ -199,6 +199,7 @@ class Tables(Section):
     console: bool = Field(False, description="let viewers run code on the server: for development only")
     tls_certificate: str = Field("", description="PEM file with the certificate chain; with it, viewers come by https")
     tls_key: str = Field("", description="PEM file with the private key of that certificate")
+    tls_ca: str = Field("", description="PEM file of the authority behind it, for the doctor; default: the system's")
 
     @property
     def scheme(self) -> str:

@@ -25,12 +25,25 @@ class Sight:
     newest: datetime | None  # the latest event time in it
 
 
+@dataclass(frozen=True)
+class Tls:
+    """Who is trusted, in PEM, and the name that the server's certificate must be for."""
+
+    authorities: bytes
+    name: str
+
+
 class Viewer:
     """A session with a tables server; TablesError where there is none, or where the key is wrong."""
 
-    def __init__(self, host: str, port: int, key: str) -> None:
+    def __init__(self, host: str, port: int, key: str, tls: Tls | None = None) -> None:
+        """With `tls`, by https."""
+        more: dict[str, Any] = {}
+        if tls is not None:
+            named = [("grpc.ssl_target_name_override", tls.name)]
+            more = {"use_tls": True, "tls_root_certs": tls.authorities, "client_opts": named}
         try:
-            self._session = Session(host=host, port=port, auth_type=PSK, auth_token=key)
+            self._session = Session(host=host, port=port, auth_type=PSK, auth_token=key, **more)
         except DHError as error:
             raise TablesError(
                 f"the tables server on {host}:{port} does not let us in: {str(error).splitlines()[0]}",
