@@ -111,9 +111,20 @@ class TestJava:
         said = faults.explained(RuntimeError(DIED), [Connection(), provider.connection()])
         assert f"{provider.url} gives client 'me' no token (503 Service Unavailable); next: have the" in said
 
-    def test_where_there_are_tokens_its_own_words_stand(self, provider: Provider) -> None:
-        assert of_java("it died", DIED, [provider.connection()]) is None
-        assert faults.explained(RuntimeError(DIED), [provider.connection()]) == DIED
+    def test_where_there_are_tokens_it_names_the_login_that_is_not_accepted(self, provider: Provider) -> None:
+        error = of_java("it died", DIED, [provider.connection(), provider.connection()])
+        assert str(error) == "it died: not accepted: the token of client 'me' on b:1"
+
+    def test_of_two_logins_it_cannot_tell_which(self) -> None:
+        def login(user: str) -> Connection:
+            sasl = {"mechanism": "PLAIN", "user": user, "password": "pw"}
+            return Connection.model_validate({"security_protocol": "SASL_SSL", "sasl": sasl})
+
+        said = str(of_java("it died", DIED, [login("a"), login("b")]))
+        assert "the password of 'a' by PLAIN on localhost:9092, or the password of 'b' by PLAIN" in said
+
+    def test_without_a_login_its_own_words_stand(self) -> None:
+        assert faults.explained(RuntimeError(DIED), [Connection()]) == DIED
 
     def test_what_has_nothing_to_do_with_it_asks_nobody(self, provider: Provider) -> None:
         provider.status = 503

@@ -17,6 +17,8 @@ from confluent_kafka.admin import (
     ResourceType,
     ScramCredentialInfo,
     ScramMechanism,
+    UserScramCredentialAlteration,
+    UserScramCredentialDeletion,
     UserScramCredentialUpsertion,
 )
 
@@ -33,9 +35,10 @@ PASSWORDS = {  # with what ends a value in JAAS, in Java's files and in URLs; an
     "scram256": "canaryScramSmall93d5",
     "oauth": "+/=&:canaryClient06be",
     "nobody": "canaryNobody77cc",  # whom no test lets write anything
+    "leaver": "canaryLeaver30fe",  # whose password may be taken away: its sessions last a moment
 }
 MECHANISMS = {"plain": "PLAIN", "scram": "SCRAM-SHA-512", "scram256": "SCRAM-SHA-256", "oauth": "OAUTHBEARER"}
-NOBODY = "nobody"
+NOBODY, LEAVER = "nobody", "leaver"
 LISTENERS = ("PLAIN", "SCRAM", "OAUTH", "MTLS", "EXPIRED", "TOMORROW")
 SASL = {"PLAIN": "PLAIN", "SCRAM": "SCRAM-SHA-256,SCRAM-SHA-512", "OAUTH": "OAUTHBEARER"}
 LOGIN = "org.apache.kafka.common.security"
@@ -69,8 +72,22 @@ class SecuredBroker:
             servers = self.addresses["OAUTH"]
             return {**tls, "bootstrap_servers": servers, "sasl": {"mechanism": "OAUTHBEARER"}, "oidc": oidc}
         servers = self.addresses["PLAIN" if name == "plain" else "SCRAM"]
-        sasl = {"mechanism": MECHANISMS.get(name, "SCRAM-SHA-512"), "user": name, "password": PASSWORDS[name]}
+        kind = "SCRAM-SHA-256" if name == LEAVER else MECHANISMS.get(name, "SCRAM-SHA-512")
+        sasl = {"mechanism": kind, "user": name, "password": PASSWORDS[name]}
         return {**tls, "bootstrap_servers": servers, "sasl": sasl}
+
+    def revoke(self, user: str) -> None:
+        """Takes the password of one of its SCRAM-SHA-256 users away; `give_back` gives it back."""
+        self._alter(UserScramCredentialDeletion(user, ScramMechanism.SCRAM_SHA_256))
+
+    def give_back(self, user: str) -> None:
+        kind = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096)
+        self._alter(UserScramCredentialUpsertion(user, kind, PASSWORDS[user].encode()))
+
+    def _alter(self, change: UserScramCredentialAlteration) -> None:
+        admin = self.admin()  # kept until it has been answered
+        for future in admin.alter_user_scram_credentials([change]).values():
+            future.result(20)
 
     def allow(self, principal: str, kind: str, name: str, *operations: str, prefixed: bool = False) -> None:
         pattern = ResourcePatternType.PREFIXED if prefixed else ResourcePatternType.LITERAL
@@ -120,6 +137,7 @@ def secured_broker(folder: Path) -> Iterator[SecuredBroker]:
             "listener.name.oauth.oauthbearer.sasl.server.callback.handler.class": (
                 f"{LOGIN}.oauthbearer.OAuthBearerValidatorCallbackHandler"
             ),
+            "listener.name.scram.scram-sha-256.connections.max.reauth.ms": "3000",
             # A session ends with its token, to the second, as those of a bank's broker do.
             "listener.name.oauth.oauthbearer.connections.max.reauth.ms": "3600000",
             "sasl.oauthbearer.clock.skew.seconds": "0",
@@ -136,7 +154,7 @@ def secured_broker(folder: Path) -> Iterator[SecuredBroker]:
 
 def _add_scram_users(admin: AdminClient) -> None:
     kinds = {"scram": ScramMechanism.SCRAM_SHA_512, "scram256": ScramMechanism.SCRAM_SHA_256}
-    kinds[NOBODY] = ScramMechanism.SCRAM_SHA_512
+    kinds |= {NOBODY: ScramMechanism.SCRAM_SHA_512, LEAVER: ScramMechanism.SCRAM_SHA_256}
     users = [
         UserScramCredentialUpsertion(name, ScramCredentialInfo(kind, 4096), PASSWORDS[name].encode())
         for name, kind in kinds.items()

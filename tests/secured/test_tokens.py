@@ -24,7 +24,7 @@ from pointsman.domain.errors import BrokerError
 from pointsman.domain.status import KEY as STATUS_KEY
 from tests.pipeline.feed import random_feed
 from tests.pipeline.oracle import final_rows
-from tests.secured.broker import SecuredBroker
+from tests.secured.broker import LEAVER, SecuredBroker
 from tests.secured.line import VIEWER_KEY, SecuredLine
 from tests.secured.test_clients import settings_for
 from tests.secured.test_line import expected, live, shown
@@ -50,7 +50,7 @@ class Figures:
 
 
 FULL = os.environ.get("TOKENS") == "full"
-FIGURES = Figures(token=30, writing=300, down_after=120, down=60) if FULL else Figures(10, 55, 15, 25)
+FIGURES = Figures(token=30, writing=300, down_after=120, down=60) if FULL else Figures(14, 65, 20, 30)
 EVERYTHING, SOURCES = ("oauth", "oauth", "oauth"), ("oauth", "scram", "scram")
 
 
@@ -100,6 +100,28 @@ def test_a_session_ends_with_its_token_and_a_client_gets_in_again_by_itself(
     assert "have the identity provider looked at" in error.next_step
     brief.provider.is_down = False
     eventually(refused, lambda found: found is None, 40)
+
+
+def test_a_login_that_is_revoked_is_said_and_gets_in_again_by_itself_when_it_is_given_back(
+    secured: SecuredBroker, unique: Unique
+) -> None:
+    admin = TopicAdmin(settings_for(secured.login(LEAVER), unique))
+
+    def refused() -> str:
+        try:
+            admin.existing()
+        except BrokerError as error:
+            return str(error)
+        return ""
+
+    assert not refused()
+    secured.revoke(LEAVER)
+    try:
+        said = eventually(refused, seconds=30)
+        assert f"does not accept the password of '{LEAVER}' by SCRAM-SHA-256" in said
+    finally:
+        secured.give_back(LEAVER)
+    eventually(refused, lambda found: not found, 40)
 
 
 class Watch:

@@ -101,15 +101,30 @@ def refusal(
 
 
 def of_java(what: str, words: str, clusters: Iterable[Connection]) -> BrokerError | None:
-    """Why a Java client of one of these clusters died, if that was for want of a token; None if it was not.
+    """Why a Java client of one of these clusters died, if it was turned away; None if it was not.
 
-    Its words do not name the provider, and may be no more than that a client could not be made.
+    Its words name neither cluster nor provider, and may be no more than that a client could not be made.
     """
-    if JAVA_LOGIN.search(words):
-        for kafka in clusters:
-            if wrong := identity.problem(kafka):
-                return no_token(what, wrong, kafka)
-    return None
+    if not JAVA_LOGIN.search(words):
+        return None
+    logins: list[str] = []
+    for kafka in clusters:
+        if wrong := identity.problem(kafka):
+            return no_token(what, wrong, kafka)
+        if kafka.security_protocol.has_sasl:
+            logins.append(f"{_login(kafka)} on {kafka.bootstrap_servers}")
+    if not logins or "SaslAuthentication" not in words:
+        return None
+    return BrokerError(
+        f"{what}: not accepted: {', or '.join(dict.fromkeys(logins))}",
+        "check whether that login still holds, and where its password or client secret comes from",
+    )
+
+
+def _login(kafka: Connection) -> str:
+    if identity.is_asked(kafka):
+        return f"the token of client '{kafka.oidc.client_id}'"
+    return f"the password of '{kafka.sasl.user}' by {kafka.sasl.mechanism}"
 
 
 def no_token(what: str, wrong: NoToken, kafka: Connection) -> BrokerError:
