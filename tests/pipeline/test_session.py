@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -12,11 +13,9 @@ from pointsman.pipeline import session
 class Coming:
     """A cluster's session, of which a look sees so many cores, the last number from then on."""
 
-    class sparkContext:  # noqa: N801 as Spark spells it
-        master = "spark://somewhere:7077"
-
     def __init__(self, *cores: int) -> None:
         self._cores = list(cores)
+        self.sparkContext = SimpleNamespace(master="spark://somewhere:7077")
 
     def look(self, _: Any) -> int:
         return self._cores.pop(0) if len(self._cores) > 1 else self._cores[0]

@@ -7,8 +7,8 @@ import json
 import ssl
 import urllib.request
 from dataclasses import dataclass
-from http.client import HTTPException, HTTPMessage
-from typing import IO
+from http.client import HTTPException
+from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode
 
@@ -83,7 +83,5 @@ def _opener(kafka: Connection) -> urllib.request.OpenerDirector:
 class _Nowhere(urllib.request.HTTPRedirectHandler):
     """Our secret is for the address in the settings, and for none that it may name."""
 
-    def redirect_request(  # noqa: ARG002 whatever it names
-        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
-    ) -> None:
+    def redirect_request(self, *_: Any, **__: Any) -> None:
         return None

@@ -22,6 +22,7 @@ DENIED = {
 }
 LOGIN_CODES = {KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED}
 LASTING = LOGIN_CODES | {KafkaError._SSL}
+SILENCE = {KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._MSG_TIMED_OUT, KafkaError._ALL_BROKERS_DOWN}
 # librdkafka's words for what has no code of its own.
 NO_TOKEN = ("Failed to acquire SASL OAUTHBEARER token", "there is no token available")
 EXPIRED_TOKEN = "unexpired token"
@@ -90,7 +91,8 @@ def refusal(
         return _denied(what, "topic" if nowhere else DENIED[error.code()], kafka, operation, on)
     if tls:
         return _tls_failed(what, tls, kafka)
-    if wrong := identity.problem(kafka):
+    silent = error is None or complaint is not None or error.code() in SILENCE | LOGIN_CODES
+    if silent and (wrong := identity.problem(kafka)):
         return no_token(what, wrong, kafka)
     for one in (error, complaint):
         if one is not None and one.code() in LOGIN_CODES:

@@ -53,7 +53,7 @@ class Following:
                             self._take(topic, key, value)
                             self._next[topic, partition] = offset + 1
             except BrokerError as error:
-                log.warning("%s; trying again", error)
+                log.warning("%s; trying again; next: %s", error, error.next_step)
                 self._ended.wait(RETRY_SECONDS)
 
     def _open(self) -> Tail:
