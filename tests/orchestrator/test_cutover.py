@@ -191,6 +191,17 @@ def test_a_query_that_is_down_degrades_the_status_until_it_is_back() -> None:
     assert house.codes().count("generation.down") == house.codes().count("generation.recovered") == 1
 
 
+def test_a_query_that_was_down_and_is_back_before_anybody_looked_is_told_as_well() -> None:
+    house = House().serving()
+    house.engine.tell(1, restarts=1, fault="no token")
+    house.later()
+    down, recovered = house.world.journal[-2:]
+    assert (down.code, down.message) == ("generation.down", "a query of generation 1 was down: no token")
+    assert recovered.code == "generation.recovered"
+    house.later()
+    assert house.codes().count("generation.down") == 1
+
+
 def test_a_live_generation_that_cannot_be_restarted_is_built_anew() -> None:
     house = House().serving()
     house.engine.tell(1, phase=Phase.BROKEN, error="offsets lost to retention")

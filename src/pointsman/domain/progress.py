@@ -30,6 +30,7 @@ class Progress:
     freshness: float | None = None
     error: str = ""
     restarts: int = 0
+    fault: str = ""  # what a query died of before the last of them
 
     def describe(self) -> str:
         """For people: `412,000 of 1,000,000 records, 9 s left`."""

@@ -14,6 +14,7 @@ from pointsman.domain.status import Health, Status
 from pointsman.ports import Ports
 
 STOPPED = Progress(Phase.DOWN)
+RUNNING = (Phase.CATCHING_UP, Phase.REAL_TIME)
 MOST_UNTOLD = 100  # an outage of hours must not fill the memory
 
 
@@ -24,7 +25,7 @@ class Reporter:
         self._heartbeat, self._progress_entry = heartbeat, progress_entry
         self._last: Status | None = None
         self._told_progress: tuple[int, float] | None = None  # generation, when
-        self._phases: dict[int, Phase] = {}
+        self._seen: dict[int, tuple[Phase, int]] = {}  # phase and restarts of each, at the last look
         self._untold: list[Entry] = []  # what could not be written when it happened
 
     def report(
@@ -45,16 +46,20 @@ class Reporter:
     def _outages(self, progress: Mapping[int, Progress], now: float) -> list[Entry]:
         entries = []
         for number, seen in progress.items():
-            before = self._phases.get(number)
-            if seen.phase is before:
+            before, restarts = self._seen.get(number, (None, 0))
+            if seen.restarts > restarts and before is not Phase.DOWN and seen.phase in RUNNING:
+                # Down and up again between two looks, which a broker that is away makes far apart.
+                entries.append(_entry(now, Code.DOWN, f"a query of generation {number} was down: {seen.fault}", number))
+                entries.append(_entry(now, Code.RECOVERED, f"generation {number} runs again", number))
+            elif seen.phase is before:
                 continue
-            if seen.phase is Phase.DOWN:
+            elif seen.phase is Phase.DOWN:
                 entries.append(_entry(now, Code.DOWN, f"a query of generation {number} is down: {seen.error}", number))
             elif seen.phase is Phase.BROKEN:
                 entries.append(_entry(now, Code.BROKEN, f"generation {number} cannot run: {seen.error}", number))
             elif before in (Phase.DOWN, Phase.BROKEN):
                 entries.append(_entry(now, Code.RECOVERED, f"generation {number} runs again", number))
-        self._phases = {number: seen.phase for number, seen in progress.items()}
+        self._seen = {number: (seen.phase, seen.restarts) for number, seen in progress.items()}
         return entries
 
     def _progress(self, catalog: Catalog, progress: Mapping[int, Progress], now: float) -> list[Entry]:

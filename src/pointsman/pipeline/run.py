@@ -45,7 +45,7 @@ class GenerationRun:
         self._asked = threading.Event()
         self._progress = Progress(Phase.CATCHING_UP)
         self._thread = threading.Thread(target=self._supervise, name=f"g{self.generation.number}", daemon=True)
-        self._restarts = 0
+        self._restarts, self._fault = 0, ""
         self.books = Books(queries.settings, queries.generation)
 
     def start(self) -> None:
@@ -91,7 +91,7 @@ class GenerationRun:
                 if beyond_repair(error):
                     self._say(Phase.BROKEN, error=sentence(error))
                     return
-                said = explained(error, (self._settings.kafka, self._settings.own_cluster))
+                said = self._fault = explained(error, (self._settings.kafka, self._settings.own_cluster))
                 # Also to the log: where the broker does not let us in, nobody can be told by a topic.
                 log.warning("generation %d is down, and is started again: %s", self.generation.number, said)
                 self._say(Phase.DOWN, error=said)
@@ -261,7 +261,7 @@ class GenerationRun:
         return {s.name: found.get(s.name, otherwise.get(s.name, {})) for s in self.generation.spec.sources}
 
     def _say(self, phase: Phase, **what: Any) -> None:
-        self._progress = Progress(phase, restarts=self._restarts, **what)
+        self._progress = Progress(phase, restarts=self._restarts, fault=self._fault, **what)
 
     def _pause(self, seconds: float) -> None:
         if self._asked.wait(seconds):
