@@ -60,9 +60,9 @@ def jar(java_command: str, home: Path, name: str, class_path: Iterable[Path]) ->
     return path
 
 
-def _take(made: Path, classes: Path) -> None:
+def _take(made: Path, place: Path) -> None:
     try:
-        made.replace(classes)
+        made.replace(place)
     except OSError:
-        if not classes.exists():  # else another process was quicker, with the same classes
+        if not place.exists():  # else another process was quicker, with the same classes
             raise
