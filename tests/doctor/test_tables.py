@@ -52,7 +52,9 @@ def serve() -> Iterator[Serve]:
         listener.close()
 
 
-def settings_with(signed: Signed, home: Path, port: int, authority: Path | str, url: str = "", key: str = "") -> Settings:
+def settings_with(
+    signed: Signed, home: Path, port: int, authority: Path | str, url: str = "", key: str = ""
+) -> Settings:
     files = {"tls_certificate": str(signed.cert), "tls_key": str(signed.key), "tls_ca": str(authority)}
     tables = {"port": port, "key": key, **files}
     return load(env={}, flags={"home": str(home), "tables": tables, "web": {"tables_url": url}})
@@ -72,7 +74,10 @@ class TestCertificates:
 
     def test_one_that_is_good_for_long(self, authority: Authority, serve: Serve, tmp_path: Path) -> None:
         signed = authority.sign("long", "-days", "90")
-        assert certificate_of(list(examine(settings_with(signed, tmp_path, serve(signed), authority.ca)))).level is Level.OK
+        assert (
+            certificate_of(list(examine(settings_with(signed, tmp_path, serve(signed), authority.ca)))).level
+            is Level.OK
+        )
 
     def test_one_of_an_authority_that_is_not_trusted_here(
         self, authority: Authority, serve: Serve, tmp_path: Path

@@ -63,9 +63,7 @@ def brief(secured: SecuredBroker, monkeypatch: pytest.MonkeyPatch) -> SecuredBro
 
 
 @pytest.fixture
-def line(
-    request: pytest.FixtureRequest, brief: SecuredBroker, unique: Unique, tmp_path: Path
-) -> Iterator[SecuredLine]:
+def line(request: pytest.FixtureRequest, brief: SecuredBroker, unique: Unique, tmp_path: Path) -> Iterator[SecuredLine]:
     users: tuple[str, str, str] = request.param
     folder = tmp_path / "home"
     folder.mkdir()
@@ -175,6 +173,7 @@ def test_while_tokens_expire_and_none_are_given_for_a_while_every_row_is_there_i
     assert asked >= CLIENTS * (FIGURES.down_after // FIGURES.token), "tokens must have been asked for anew"
 
     provider.is_down = True
+    print(f"down from {time.strftime('%T')}")
     watch.write(FIGURES.down)
     provider.is_down = False
     up = time.monotonic()

@@ -9,7 +9,7 @@ from typing import Any
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, ClusterMetadata, NewTopic, OffsetSpec
 
-from pointsman.broker import clients, tls
+from pointsman.broker import clients, identity, tls
 from pointsman.broker.refusals import refusal
 from pointsman.domain.errors import BrokerError
 from pointsman.settings import Connection
@@ -97,7 +97,8 @@ class Cluster:
                 self._admin.poll(0)
                 sure = time.monotonic() > min(deadline, began + SURE_SECONDS)
                 wrong = tls.problem(self.kafka) if sure else ""
-                hopeless = wrong or (sure and self._complaints.said) or _code(problem) not in AWAY
+                refused = sure and (self._complaints.said or identity.problem(self.kafka))
+                hopeless = wrong or refused or _code(problem) not in AWAY
                 if hopeless or time.monotonic() > deadline:
                     raise self._refusal(what, problem, "DESCRIBE", topic or "", wrong) from error
 

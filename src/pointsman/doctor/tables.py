@@ -39,7 +39,9 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield from _looked_at(settings, host, port, key, certificate)
 
 
-def _looked_at(settings: Settings, host: str, port: int, key: str, certificate: Certificate | None) -> Iterator[Finding]:
+def _looked_at(
+    settings: Settings, host: str, port: int, key: str, certificate: Certificate | None
+) -> Iterator[Finding]:
     from pointsman.tables.viewing import Tls, Viewer
 
     tls = Tls(certificates.trusted(settings.tables.tls_ca), certificate.acceptable) if certificate else None
