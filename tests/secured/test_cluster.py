@@ -38,6 +38,7 @@ def test_on_a_cluster_sources_are_read_by_tokens_and_no_secret_is_seen(
     line.feed(3)
     with standalone(tmp_path) as cluster:
         line.variables |= {"POINTSMAN_SPARK__MASTER": cluster.master}
+        line.variables |= {"POINTSMAN_SPARK__CONF__spark_executorEnv_PLANTED": "planted-in-the-environment"}
         try:
             pipeline = line.start("pipeline", line.pipeline_logins)
             generation = live(line, 1)
@@ -46,7 +47,9 @@ def test_on_a_cluster_sources_are_read_by_tokens_and_no_secret_is_seen(
             assert search.in_processes() == []
             shown = [page(f"{address}/json/") for address in cluster.pages]
             executors = [executor for said in shown[1:] for executor in json.loads(said)["executors"]]
-            assert len(executors) == 2, "no executor on a page, so that nothing on it says nothing"
+            assert len(executors) == 2
+            for executor in executors:  # pages do show an environment: that no secret is on them says something
+                assert "planted-in-the-environment" in json.dumps(executor)
             shown += [page(address) for address in cluster.pages]
             assert not any(search.hits(said) for said in shown)
             assert pipeline.stop() == 0
