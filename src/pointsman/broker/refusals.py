@@ -166,7 +166,8 @@ def _login_refused(what: str, error: KafkaError, kafka: Connection) -> BrokerErr
         return no_token(what, NoToken(words, True), kafka)
     return BrokerError(
         f"{what}: {servers} does not accept the token of client '{kafka.oidc.client_id}' ({words})",
-        "check the token's audience, issuer and scope with whoever runs the broker, and this machine's clock",
+        "wait a moment if the identity provider was down just now: clients ask it again every ten seconds; else check "
+        "the token's audience, issuer and scope with whoever runs the broker, and this machine's clock",
     )
 
 
