@@ -12,7 +12,7 @@ from pointsman.broker import clients
 from pointsman.domain.errors import BrokerError
 from pointsman.settings import Connection
 
-PROBE_SECONDS = 10.0
+PROBE_SECONDS = 3.0
 UNHURRIED = {"fetch.wait.max.ms": 100, "fetch.min.bytes": 1_000_000}
 Message = tuple[str, int, int, bytes | None, bytes | None]  # topic, partition, offset, key, value
 Offsets = Mapping[str, Mapping[int, int]]  # topic → partition → offset

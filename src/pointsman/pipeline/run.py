@@ -83,19 +83,26 @@ class GenerationRun:
             except Stopped:
                 break
             except Exception as error:  # noqa: BLE001 whatever a query dies of, it is said and tried again
+                failures = 1 if time.monotonic() - began > 120 else failures + 1
+                self._restarts += 1
+                mendable = not beyond_repair(error)
+                if mendable:
+                    self._say_down(error)  # before they end, which takes its time where a broker lets nobody in
                 self._end_queries()
                 if self._asked.is_set():
                     break
-                failures = 1 if time.monotonic() - began > 120 else failures + 1
-                self._restarts += 1
-                if beyond_repair(error):
+                if not mendable:
                     self._say(Phase.BROKEN, error=sentence(error))
                     return
-                said = self._fault = explained(error, (self._settings.kafka, self._settings.own_cluster))
-                # Also to the log: where the broker does not let us in, nobody can be told by a topic.
-                log.warning("generation %d is down, and is started again: %s", self.generation.number, said)
-                self._say(Phase.DOWN, error=said)
                 self._asked.wait(BACKOFF_SECONDS[min(failures, len(BACKOFF_SECONDS)) - 1])
+
+    def _say_down(self, error: Exception) -> None:
+        """Also to the log: where the broker does not let us in, nobody can be told by a topic."""
+        if self._asked.is_set():
+            return
+        self._fault = explained(error, (self._settings.kafka, self._settings.own_cluster))
+        log.warning("generation %d is down, and is started again: %s", self.generation.number, self._fault)
+        self._say(Phase.DOWN, error=self._fault)
 
     def _run_once(self) -> None:
         changelogs = (*self._counted(), self.generation.final)
@@ -222,10 +229,16 @@ class GenerationRun:
                 entry.next_joined = max(entry.next_joined, offset)
 
     def _skip_markers(self, ends: Ends) -> None:
-        """Offsets that hold no record (transaction markers) would look like lag for ever."""
+        """Offsets that hold no record (transaction markers) would look like lag for ever.
+
+        For a moment only: where nobody answers, the queries must be looked at, too.
+        """
         topics = {s.name: s.topic for s in self.generation.spec.sources}
+        until = time.monotonic() + STALLED_SECONDS
         for source, offsets in ends.items():
             for partition, end in offsets.items():
+                if time.monotonic() > until:
+                    return
                 entry = self.ledger.at(source, partition)
                 kafka = self._settings.kafka
                 if entry.next < end and not holds_records(kafka, topics[source], partition, entry.next, end):
