@@ -54,9 +54,9 @@ def _heap(line: Line) -> int:
     assert jvm is not None
     runtime = jvm.java.lang.Runtime.getRuntime()
     used: list[int] = []
-    while len(used) < 3 or min(used[-2:]) < 0.99 * min(used[:-2]):
+    while len(used) < 6 or min(used[-5:]) < 0.99 * min(used[:-5]):
         jvm.java.lang.System.gc()
-        time.sleep(0.5)
+        time.sleep(1)
         used.append(runtime.totalMemory() - runtime.freeMemory())
     return min(used)
 

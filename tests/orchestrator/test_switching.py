@@ -144,9 +144,9 @@ def test_twenty_switches_in_a_row_leave_no_thread_topic_folder_query_or_memory_b
     for pair in pairs:
         line.feed(pair, random_feed(seed, 50, partitions=1))
     before = None
-    for count in range(30):
+    for count in range(40):
         live = line.switch(pairs[count % 2], "left")
-        if count == 9:  # Spark's caches are full by then
+        if count == 19:  # Spark's caches are full by then
             line.rests()
             before = Belongings.of(line)
     line.rests()

@@ -105,11 +105,14 @@ def _defaults(settings: Settings, source_partitions: int) -> dict[str, str]:
         # What it knows of tasks is at most a heartbeat old otherwise, and a heartbeat is ten seconds: see tasks.py.
         "spark.ui.liveUpdate.period": "0",
         # Nobody looks at what has ended, and a process that switches for months would keep a thousand of each.
-        "spark.ui.retainedJobs": "20",
-        "spark.ui.retainedStages": "40",
-        "spark.ui.retainedTasks": "1000",
-        "spark.sql.ui.retainedExecutions": "10",
-        "spark.sql.streaming.ui.retainedQueries": "4",
+        "spark.ui.retainedJobs": "5",
+        "spark.ui.retainedStages": "10",
+        "spark.ui.retainedTasks": "200",
+        "spark.sql.ui.retainedExecutions": "2",
+        "spark.sql.streaming.ui.retainedQueries": "1",
+        # Clients of a generation that was freed, and what they have fetched, would be kept for five minutes.
+        **{f"spark.kafka.consumer.{kept}.timeout": "10s" for kept in ("cache", "fetchedData.cache")},
+        **{f"spark.kafka.consumer.{kept}.evictorThreadRunInterval": "10s" for kept in ("cache", "fetchedData.cache")},
         "spark.log.structuredLogging.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": str(state_partitions),
