@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from benchmarks.ground import SOURCES, Plot
 from pointsman.broker import clients
@@ -12,6 +12,7 @@ from pointsman.broker import clients
 PROBE = 1_000_000_000  # ages and balances from here on are numbers of probe records, and seen in no other record
 FAST = {"linger.ms": 20, "compression.type": "lz4", "batch.size": 1_000_000, "queue.buffering.max.messages": 400_000}
 PROMPT = {"linger.ms": 0, "socket.nagle.disable": True}
+Record = tuple[str, bytes, bytes]  # topic, key, value
 
 
 def user(key: int, age: int) -> bytes:
@@ -29,25 +30,35 @@ def pour(plot: Plot, keys: list[int], fed: int = 0) -> int:
     and balance: a row that shows both tells that all has been read.
     """
     total = fed + 2 * len(keys)
-    producer = clients.producer(plot.settings.kafka, **FAST)
     users, accounts = (plot.topic(s) for s in SOURCES)
-    for count, key in enumerate(keys):
-        name = f"u{key}".encode()
-        last = count == len(keys) - 1
-        age, balance = (-total, -total) if last else (count % 90, count % 5000 + 0.25)
-        for topic, value in ((users, user(key, age)), (accounts, account(key, balance))):
-            while True:
-                try:
-                    producer.produce(topic, value, name)
-                    break
-                except BufferError:
-                    producer.poll(0.1)
+
+    def records() -> Iterator[Record]:
+        for count, key in enumerate(keys):
+            name = f"u{key}".encode()
+            last = count == len(keys) - 1
+            age, balance = (-total, -total) if last else (count % 90, count % 5000 + 0.25)
+            yield users, name, user(key, age)
+            yield accounts, name, account(key, balance)
+
+    send_all(plot, records())
+    return total
+
+
+def send_all(plot: Plot, records: Iterable[Record]) -> None:
+    """As fast as possible; all are in the broker when this returns."""
+    producer = clients.producer(plot.settings.kafka, **FAST)
+    for count, (topic, key, value) in enumerate(records):
+        while True:
+            try:
+                producer.produce(topic, value, key)
+                break
+            except BufferError:
+                producer.poll(0.1)
         if count % 1000 == 0:
             producer.poll(0)
     left = producer.flush(120)
     if left:
         raise RuntimeError(f"{left} records were not taken by the broker")
-    return total
 
 
 def shuffled(keys: int, seed: int) -> list[int]:

@@ -12,14 +12,13 @@ from functools import partial
 
 from tests.tables.stage import Pipeline, eventually
 
-from benchmarks.feed import FAST, shuffled
+from benchmarks.feed import send_all, shuffled
 from benchmarks.ground import Ground, Plot
 from benchmarks.report import Report
 from benchmarks.sizes import Sizes
 from benchmarks.tables_line import await_shown, joined, tables
 from benchmarks.tables_promises import HEAP, LINE, READING, SWITCH
 from benchmarks.tables_viewers import Onlookers
-from pointsman.broker import clients
 
 T0 = 1_700_000_000_000
 Records = list[tuple[bytes, bytes]]
@@ -32,19 +31,7 @@ def many(rows: int) -> Records:
 
 def pour(plot: Plot, topic: str, records: Records) -> None:
     """All of them are in the broker when this returns."""
-    producer = clients.producer(plot.settings.kafka, **FAST)
-    for at, (key, value) in enumerate(records):
-        while True:
-            try:
-                producer.produce(topic, value, key)
-                break
-            except BufferError:
-                producer.poll(0.1)
-        if at % 1000 == 0:
-            producer.poll(0)
-    left = producer.flush(120)
-    if left:
-        raise RuntimeError(f"{left} records were not taken by the broker")
+    send_all(plot, ((topic, key, value) for key, value in records))
 
 
 def measure_reading_and_switching(ground: Ground, sizes: Sizes, report: Report) -> None:
