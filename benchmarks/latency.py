@@ -15,7 +15,7 @@ from benchmarks.sizes import Sizes
 
 def measure_floor(ground: Ground, sizes: Sizes, report: Report) -> None:
     plot = ground.plot("floor")
-    add(report, "the reader's own floor", floor(plot, sizes.rate, sizes.floor_seconds))
+    add(report, "the reader's own floor", floor(plot, sizes.rate, sizes.peer_warm_up, sizes.floor_seconds))
     plot.clear()
 
 

@@ -73,17 +73,17 @@ def probe_numbers(value: bytes | None) -> list[int]:
     return [int(n) - PROBE for n in found if n >= PROBE]
 
 
-def floor(plot: Plot, rate: float, seconds: float) -> Latency:
+def floor(plot: Plot, rate: float, warm_up: float, seconds: float) -> Latency:
     """Producer → broker → this reader, with nothing between: what every latency here contains."""
     topic = f"{plot.settings.topics.prefix}floor"
     plot.make([TopicPlan(topic)])
     producer = clients.producer(plot.settings.kafka, **PROMPT)
     sent: dict[int, float] = {}
     with Sightings(plot, topic) as sightings:
-        for number in pace(rate, seconds + 2):
+        for number in pace(rate, warm_up + seconds):
             sent[number] = time.time()
             producer.produce(topic, f'{{"age":{PROBE + number}}}'.encode())
             producer.poll(0)
         producer.flush(30)
         sightings.await_all(len(sent), 5)
-    return latency(sent, sightings.seen, since=sent[0] + 2)
+    return latency(sent, sightings.seen, since=sent[0] + warm_up)

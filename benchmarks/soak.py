@@ -2,7 +2,8 @@
 
 `python -m benchmarks.soak --minutes 10 --every 20` prints a line for every switch, and fails where one is not applied,
 where a process had to be started again, or where memory has grown by more than a tenth between the second quarter and
-the last.
+the last. Memory is what stays resident, process by process, once Java has collected its garbage and given back what it
+does not need: a Java machine takes the heap it may take, so that without a collection its size says nothing.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from pathlib import Path
 
 import psutil
 
+from pointsman.broker.java import java_command
+
 SWITCHES = (
     "--users-topic users_curated --accounts-topic accounts_curated",
     "--join inner",
@@ -29,29 +32,41 @@ SWITCHES = (
     "--join left",
 )
 MOST_GROWTH = 1.1
+ROLES = ("broker", "pipeline", "tables", "web", "demo")
+JCMD = str(Path(java_command()).with_name("jcmd"))
 
 
-def resident(process: int) -> int:
-    """Bytes of a process and everything below it; what is shared counts once for each."""
-    family = [psutil.Process(process), *psutil.Process(process).children(recursive=True)]
-    total = 0
-    for member in family:
+def resident(demo: int) -> dict[str, int]:
+    """Bytes of each process that the demo has started, and of its own, after a full collection of those with a heap."""
+    found: dict[str, int] = {}
+    for member in [psutil.Process(demo), *psutil.Process(demo).children(recursive=True)]:
         try:
-            total += member.memory_info().rss
-        except psutil.NoSuchProcess:
+            if "libjvm" in Path(f"/proc/{member.pid}/maps").read_text():
+                subprocess.run([JCMD, str(member.pid), "GC.run"], capture_output=True, check=True, timeout=60)
+            name = role(member.cmdline())
+            found[name] = found.get(name, 0) + member.memory_info().rss
+        except (psutil.NoSuchProcess, FileNotFoundError, ProcessLookupError):
             continue
-    return total
+    return found
 
 
-def soak(folder: Path, minutes: float, every: float) -> list[int]:
-    """Resident bytes after each switch."""
+def role(command: list[str]) -> str:
+    """`pointsman tables` is "tables"; a Java machine is "broker" or, of the pipeline, "spark"."""
+    words = " ".join(command)
+    if "java" in command[0]:
+        return "spark" if "SparkSubmit" in words or "pyspark" in words else "broker"
+    return next((name for name in ROLES if name in command), "others")
+
+
+def soak(folder: Path, minutes: float, every: float) -> list[dict[str, int]]:
+    """Resident bytes of each process after each switch."""
     said = folder / "said"
     with said.open("wb") as out:
         demo = subprocess.Popen([sys.executable, "-m", "pointsman", "demo"], cwd=folder, stdout=out, stderr=out)
     try:
         _await(said, "Ctrl-C here ends everything", demo)
         command = re.findall(r"^     (.*?) switch ", said.read_text(), re.MULTILINE)[0]
-        sizes: list[int] = []
+        sizes: list[dict[str, int]] = []
         end = time.monotonic() + minutes * 60
         for words in itertools.cycle(SWITCHES):
             begun = time.monotonic()
@@ -66,10 +81,8 @@ def soak(folder: Path, minutes: float, every: float) -> list[int]:
             )
             verdict = json.loads(done.stdout)
             sizes.append(resident(demo.pid))
-            print(
-                f"{verdict['verdict']:10} {verdict['durationMs'] / 1000:6.1f} s {sizes[-1] / 2**20:7.0f} MiB  {words}",
-                flush=True,
-            )
+            took = verdict["durationMs"] / 1000
+            print(f"{verdict['verdict']:10} {took:6.1f} s {words}: {shown(sizes[-1])}", flush=True)
             assert verdict["verdict"] in ("applied", "unchanged"), verdict
             assert "died" not in said.read_text(), said.read_text()
             time.sleep(max(0.0, every - (time.monotonic() - begun)))
@@ -95,10 +108,19 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="pointsman-soak-") as folder:
         sizes = soak(Path(folder), chosen.minutes, chosen.every)
     quarter = max(1, len(sizes) // 4)
-    early, late = statistics.median(sizes[quarter : 2 * quarter] or sizes), statistics.median(sizes[-quarter:])
-    print(f"{len(sizes)} switches; {early / 2**20:.0f} MiB in the second quarter, {late / 2**20:.0f} MiB in the last")
-    if late > early * MOST_GROWTH:
+    early, late = typical(sizes[quarter : 2 * quarter] or sizes), typical(sizes[-quarter:])
+    print(f"{len(sizes)} switches; in the second quarter {shown(early)}; in the last {shown(late)}")
+    if sum(late.values()) > sum(early.values()) * MOST_GROWTH:
         sys.exit("memory has grown")
+
+
+def typical(sizes: list[dict[str, int]]) -> dict[str, int]:
+    return {name: int(statistics.median(size.get(name, 0) for size in sizes)) for name in sizes[-1]}
+
+
+def shown(size: dict[str, int]) -> str:
+    each = ", ".join(f"{name} {bytes_ / 2**20:.0f}" for name, bytes_ in sorted(size.items()))
+    return f"{sum(size.values()) / 2**20:.0f} MiB ({each})"
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +25,7 @@ from confluent_kafka.admin import (
 from pointsman.broker import clients
 from pointsman.broker.embedded import EmbeddedBroker, free_port
 from pointsman.broker.security import ALLOWED_URLS
-from pointsman.settings import Kafka
+from pointsman.settings import Kafka, Settings, load
 from tests.secured.certificates import Authority
 from tests.secured.identity_provider import AUDIENCE, IdentityProvider
 
@@ -165,3 +165,10 @@ def _add_scram_users(admin: AdminClient) -> None:
 
 def _quoted(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def settings_for(kafka: dict[str, Any], unique: Callable[[str], str]) -> Settings:
+    """Settings with topics of the test's own."""
+    sources = {name: {"topic": unique(name)} for name in ("users", "accounts")}
+    names = {"topics": {"prefix": unique("pm.")}, "control": {"topic": unique("control")}, "sources": sources}
+    return load(env={}, flags={"kafka": kafka, **names})

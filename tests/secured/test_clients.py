@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
@@ -12,18 +11,10 @@ from pointsman.broker.tail import Tail
 from pointsman.broker.topics import TopicAdmin, TopicPlan
 from pointsman.broker.writer import JsonWriter
 from pointsman.domain.errors import BrokerError
-from pointsman.settings import Settings, load
-from tests.secured.broker import MECHANISMS, SecuredBroker
+from tests.secured.broker import MECHANISMS, SecuredBroker, settings_for
 
 pytestmark = pytest.mark.broker
 Unique = Callable[[str], str]
-
-
-def settings_for(kafka: dict[str, Any], unique: Unique) -> Settings:
-    """Settings with topics of the test's own."""
-    sources = {name: {"topic": unique(name)} for name in ("users", "accounts")}
-    names = {"topics": {"prefix": unique("pm.")}, "control": {"topic": unique("control")}, "sources": sources}
-    return load(env={}, flags={"kafka": kafka, **names})
 
 
 @pytest.fixture

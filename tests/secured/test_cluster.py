@@ -11,10 +11,9 @@ import pytest
 
 from tests.pipeline.oracle import final_rows
 from tests.pipeline.standalone import standalone
-from tests.secured.broker import PASSWORDS, SecuredBroker
+from tests.secured.broker import PASSWORDS, SecuredBroker, settings_for
 from tests.secured.canary import Search
 from tests.secured.line import KEY_PASSWORD, OPERATOR_KEY, VIEWER_KEY, SecuredLine
-from tests.secured.test_clients import settings_for
 from tests.secured.test_line import live
 from tests.tables.stage import becomes
 

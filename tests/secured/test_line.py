@@ -7,8 +7,6 @@ of the control topic: Spark reads and writes by each, the tables server reads by
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,14 +14,12 @@ from pydeephaven import Table
 
 from pointsman.domain.generation import Generation
 from tests.pipeline.oracle import final_rows
-from tests.secured.broker import PASSWORDS, SecuredBroker
+from tests.secured.broker import PASSWORDS
 from tests.secured.canary import Search
 from tests.secured.line import KEY_PASSWORD, OPERATOR_KEY, VIEWER_KEY, SecuredLine
-from tests.secured.test_clients import settings_for
 from tests.tables.stage import becomes, eventually, rows, viewer
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.tables]
-Unique = Callable[[str], str]
 Rows = dict[str, dict[str, Any]]
 ROTATIONS = {
     ("plain", "scram", "oauth"): ("variable", "file"),
@@ -32,18 +28,6 @@ ROTATIONS = {
 }
 WRONG = "canaryWrong55aa"
 READ = ("/", "/api/status", "/api/history", "/api/generations", "/api/topics", "/api/verdicts", "/readyz", "/metrics")
-
-
-@pytest.fixture
-def line(
-    request: pytest.FixtureRequest, secured: SecuredBroker, unique: Unique, tmp_path: Path
-) -> Iterator[SecuredLine]:
-    users: tuple[str, str, str] = request.param
-    folder = tmp_path / "home"
-    folder.mkdir()
-    made = SecuredLine(secured, settings_for(secured.login(users[0]), unique), folder, users)
-    yield made
-    made.close()
 
 
 def shown(table: Table, generation: Generation) -> Rows:

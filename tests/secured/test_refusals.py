@@ -16,9 +16,8 @@ from pointsman.broker.writer import JsonWriter
 from pointsman.domain.errors import BrokerError
 from pointsman.settings import Settings
 from pointsman.web.sending import Sender
-from tests.secured.broker import NOBODY, PASSWORDS, SecuredBroker
+from tests.secured.broker import NOBODY, PASSWORDS, SecuredBroker, settings_for
 from tests.secured.certificates import Authority
-from tests.secured.test_clients import settings_for
 
 pytestmark = pytest.mark.broker
 Unique = Callable[[str], str]

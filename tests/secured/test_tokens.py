@@ -11,9 +11,8 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,9 +23,8 @@ from pointsman.domain.errors import BrokerError
 from pointsman.domain.status import KEY as STATUS_KEY
 from tests.pipeline.feed import random_feed
 from tests.pipeline.oracle import final_rows
-from tests.secured.broker import LEAVER, SecuredBroker
+from tests.secured.broker import LEAVER, SecuredBroker, settings_for
 from tests.secured.line import VIEWER_KEY, SecuredLine
-from tests.secured.test_clients import settings_for
 from tests.secured.test_line import expected, live, shown
 from tests.tables.stage import TablesProcess, becomes, eventually, viewer
 
@@ -61,16 +59,6 @@ def brief(secured: SecuredBroker, monkeypatch: pytest.MonkeyPatch) -> SecuredBro
     monkeypatch.setattr(secured.provider, "lifetime", FIGURES.token)
     monkeypatch.setattr(secured.provider, "is_down", False)
     return secured
-
-
-@pytest.fixture
-def line(request: pytest.FixtureRequest, brief: SecuredBroker, unique: Unique, tmp_path: Path) -> Iterator[SecuredLine]:
-    users: tuple[str, str, str] = request.param
-    folder = tmp_path / "home"
-    folder.mkdir()
-    made = SecuredLine(brief, settings_for(brief.login(users[0]), unique), folder, users)
-    yield made
-    made.close()
 
 
 def no_token(secured: SecuredBroker) -> str:
