@@ -25,6 +25,7 @@ from pointsman.broker.topics import TopicAdmin
 from pointsman.domain.progress import Phase
 from pointsman.pipeline.engine import SparkEngine
 from pointsman.pipeline.queries import Pace, Queries
+from pointsman.pipeline.rehearsal import Rehearsal
 from pointsman.pipeline.session import open_session
 from pointsman.settings import Settings
 
@@ -79,7 +80,8 @@ class Stage:
     def __init__(self, spark: SparkSession, settings: Settings) -> None:
         self._spark = spark
         self._settings = settings
-        self._engine = SparkEngine(spark, settings, TopicAdmin(settings))
+        self._rehearsal = Rehearsal()
+        self._engine = SparkEngine(spark, settings, TopicAdmin(settings), self._rehearsal)
         self._alone: dict[int, JoinAlone] = {}
         self._watched: set[int] = set()
         threading.Thread(target=self._watch, daemon=True).start()
@@ -104,6 +106,7 @@ class Stage:
     def close(self) -> None:
         for alone in self._alone.values():
             alone.stop()
+        self._rehearsal.end()
         self._engine.close()
 
     def _watch(self) -> None:

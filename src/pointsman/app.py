@@ -15,6 +15,7 @@ from pointsman.domain.cutover import Limits
 from pointsman.orchestrator import Orchestrator, run
 from pointsman.pipeline.checkpoints import SparkCheckpoints
 from pointsman.pipeline.engine import SparkEngine
+from pointsman.pipeline.rehearsal import Rehearsal
 from pointsman.pipeline.session import open_session
 from pointsman.ports import Checkpoints, Engine, Ports
 from pointsman.settings import Settings
@@ -29,7 +30,8 @@ def run_pipeline(settings: Settings, asked: threading.Event, said: Callable[[str
     admin.ensure(fixed_topics(settings))
     said("starting Spark")
     spark = open_session(settings, _source_partitions(settings, admin))
-    engine = SparkEngine(spark, settings, admin)
+    rehearsal = Rehearsal()
+    engine = SparkEngine(spark, settings, admin, rehearsal)
     try:
         run_orchestrator(
             settings,
@@ -40,6 +42,7 @@ def run_pipeline(settings: Settings, asked: threading.Event, said: Callable[[str
             on_ready=lambda: said(f"ready: following {settings.control.topic}"),
         )
     finally:
+        rehearsal.end()
         spark.stop()
 
 

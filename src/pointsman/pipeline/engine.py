@@ -15,6 +15,7 @@ from pointsman.domain.progress import Phase, Progress
 from pointsman.domain.spec import JoinType, Source
 from pointsman.pipeline import slots
 from pointsman.pipeline.queries import Queries
+from pointsman.pipeline.rehearsal import Rehearsal
 from pointsman.pipeline.run import GenerationRun
 from pointsman.pipeline.session import available_slots
 from pointsman.settings import Settings
@@ -25,13 +26,16 @@ LATE_SECONDS = 3.0  # for an executor that comes as another goes
 
 
 class SparkEngine:
-    """Owns its runs; the session belongs to who made it."""
+    """Owns its runs; the session belongs to who made it, and so does a rehearsal in it."""
 
-    def __init__(self, spark: SparkSession, settings: Settings, admin: TopicAdmin) -> None:
+    def __init__(
+        self, spark: SparkSession, settings: Settings, admin: TopicAdmin, rehearsal: Rehearsal | None = None
+    ) -> None:
         self._spark = spark
         self._settings = settings
         self._admin = admin
         self._runs: dict[int, GenerationRun] = {}
+        self._rehearsal = rehearsal
 
     def start(self, generation: Generation) -> None:
         if generation.spec.join is JoinType.ASOF and self._settings.pipeline.mode == "micro-batch":
@@ -68,6 +72,8 @@ class SparkEngine:
         queries = Queries(self._spark, self._settings, generation, starts, is_new)
         run = self._runs[generation.number] = GenerationRun(queries, self._admin)
         run.start()
+        if self._rehearsal and self._settings.pipeline.mode == "real-time":
+            self._rehearsal.begin(queries, lambda: run.progress().ready)
 
     def progress(self, number: int) -> Progress:
         run = self._runs.get(number)

@@ -71,6 +71,13 @@ class Queries:
             return bool(query.status["isTriggerActive"])
         return tasks.all_running(self.spark, query)
 
+    def plan_again(self) -> list[str]:
+        """What would run of each query, planned as a new batch is; nothing runs."""
+        jvm = self.spark._jvm
+        assert jvm is not None
+        plans = self._plans.values()
+        return [jvm.PythonSQLUtils.explainString(plan._jdf.queryExecution(), "simple") for plan in plans]
+
     @property
     def needs_catch_up(self) -> bool:
         """As-of must see every record on its own, and a catch-up pass folds those of one key into one."""
