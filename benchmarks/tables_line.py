@@ -119,17 +119,21 @@ def watched(
 
 
 def measure_line(ground: Ground, sizes: Sizes, report: Report) -> None:
-    """One pipeline; for every cycle a tables server of its own. The last of them gets more and more viewers."""
+    """One pipeline; for every cycle a tables server of its own. The last of them gets more and more viewers.
+
+    Each is counted for as long as checkpoints are apart: one falls into it, no more and no less.
+    """
     plot = ground.plot("tables-line")
     played, records = Pipeline(plot.settings), Probes(plot, sizes.probe_keys)
     rows = Rows(plot, plot.settings.names.final(1), sizes.probe_keys)
     with process(plot, "pipeline"):
+        records.send(sizes.rate, sizes.line_warm_up)
         for cycle in sizes.tables_cycles_ms:
             with tables(plot, cycle) as (server, window), Onlookers(plot.folder, window) as eyes:
                 await_shown(played, 1, sizes.patience)
                 cpu = cpu_of(server)
                 eyes.watch(cycle)
-                found = watched(records, eyes, cpu, sizes.rate, sizes.tables_warm_up, sizes.tables_seconds)
+                found = watched(records, eyes, cpu, sizes.rate, sizes.tables_warm_up, sizes.latency_seconds)
                 add(report, cycle_part(cycle), LINE, *found)
                 report.add(cycle_part(cycle), LINE, {"idle CPU": (idle(cpu, sizes.tables_idle), "cores")})
                 alone = watched(rows, eyes, cpu, sizes.rate, SETTLE_SECONDS, sizes.tables_seconds / 2)
