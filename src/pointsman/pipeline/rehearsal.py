@@ -1,7 +1,7 @@
 """What every checkpoint begins with, played through beforehand: Spark plans quicker what it has planned a few times.
 
 The join stands still while the next batch is planned: 1.5 s in a machine that has just started, 0.3 s from the sixth
-time on. In a quiet half minute after the start it costs nobody anything.
+time on. The half minute after the start, when all of it is still slow, is the time for that.
 """
 
 from __future__ import annotations
