@@ -33,16 +33,15 @@ SWITCHES = (
 )
 MOST_GROWTH = 1.1
 ROLES = ("broker", "pipeline", "tables", "web", "demo")
-JCMD = str(Path(java_command()).with_name("jcmd"))
 
 
 def resident(demo: int) -> dict[str, int]:
     """Bytes of each process that the demo has started, and of its own, after a full collection of those with a heap."""
-    found: dict[str, int] = {}
+    jcmd, found = str(Path(java_command()).with_name("jcmd")), dict[str, int]()
     for member in [psutil.Process(demo), *psutil.Process(demo).children(recursive=True)]:
         try:
             if "libjvm" in Path(f"/proc/{member.pid}/maps").read_text():
-                subprocess.run([JCMD, str(member.pid), "GC.run"], capture_output=True, check=True, timeout=60)
+                subprocess.run([jcmd, str(member.pid), "GC.run"], capture_output=True, check=True, timeout=60)
             name = role(member.cmdline())
             found[name] = found.get(name, 0) + member.memory_info().rss
         except (psutil.NoSuchProcess, FileNotFoundError, ProcessLookupError):
@@ -52,9 +51,8 @@ def resident(demo: int) -> dict[str, int]:
 
 def role(command: list[str]) -> str:
     """`pointsman tables` is "tables"; a Java machine is "broker" or, of the pipeline, "spark"."""
-    words = " ".join(command)
     if "java" in command[0]:
-        return "spark" if "SparkSubmit" in words or "pyspark" in words else "broker"
+        return "spark" if any("pyspark" in word for word in command) else "broker"
     return next((name for name in ROLES if name in command), "others")
 
 
