@@ -178,6 +178,10 @@ class TestAcls:
             writer.flush()
         with pytest.raises(BrokerError, match=f"User:nobody may not WRITE on topic '{settings.control.topic}'"):
             Sender(settings).send({"joinType": "left"})
+        secured.allow(NOBODY, "TOPIC", topic, "WRITE")
+        deadline = time.monotonic() + 20
+        while not written(writer, topic):  # by the same writer, once the broker knows
+            assert time.monotonic() < deadline
 
     def test_the_catalog_s_transactions(self, settings: Settings, everything: Settings, secured: SecuredBroker) -> None:
         TopicAdmin(everything).ensure(fixed_topics(everything))
@@ -185,3 +189,12 @@ class TestAcls:
         name = f"{settings.topics.prefix}orchestrator"
         with pytest.raises(BrokerError, match=f"User:plain may not WRITE on transactional id '{name}'"):
             KafkaCatalogStore(settings).load()
+
+
+def written(writer: JsonWriter, topic: str) -> bool:
+    writer.put(topic, "k", {})
+    try:
+        writer.flush()
+    except BrokerError:
+        return False
+    return True

@@ -26,14 +26,18 @@ class JsonWriter:
         """None as a value is a tombstone."""
         data = None if value is None else json.dumps(value, ensure_ascii=False).encode()
         self._topic = topic
-        self._producer.produce(topic, value=data, key=key, on_delivery=self._delivered)
-        self._producer.poll(0)
+        try:
+            self._producer.produce(topic, value=data, key=key, on_delivery=self._delivered)
+            self._producer.poll(0)
+        except clients.ClientError as error:
+            self._ended(error)
 
     def flush(self, seconds: float = 10) -> None:
+        left = 0
         try:
             left = clients.flush(self._producer, seconds)
         except clients.ClientError as error:
-            raise self._refusal(self._topic, error.args[0]) from error
+            self._ended(error)
         found, self._problem = self._problem, None
         if found is not None:
             raise self._refusal(*found)
@@ -41,6 +45,11 @@ class JsonWriter:
             raise BrokerError(
                 f"{left} records were not acknowledged within {seconds:g} s", "check that the broker answers"
             )
+
+    def _ended(self, error: clients.ClientError) -> None:
+        """A producer that has met a fatal error writes nothing any more: the next record goes to a new one."""
+        self._problem = self._topic, error.args[0]
+        self._producer = clients.producer(self._kafka)
 
     def _refusal(self, topic: str, problem: KafkaError) -> BrokerError:
         what = f"a record could not be written to '{topic}'"
