@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from benchmarks.ground import SOURCES, Plot
 from pointsman.broker import clients
 
 PROBE = 1_000_000_000  # ages and balances from here on are numbers of probe records, and seen in no other record
 FAST = {"linger.ms": 20, "compression.type": "lz4", "batch.size": 1_000_000, "queue.buffering.max.messages": 400_000}
-PROMPT = {"linger.ms": 0, "socket.nagle.disable": True}
+PROMPT = {"linger.ms": 0, "socket.nagle.disable": True}  # every record a request of its own
+USUAL = {"linger.ms": 5}  # as Kafka's clients are unless told otherwise
 Record = tuple[str, bytes, bytes]  # topic, key, value
 
 
@@ -86,9 +88,9 @@ def pace(rate: float, seconds: float) -> Iterator[int]:
 class Probes:
     """Sends numbered records at a steady rate, users and accounts in turn; `sent` says when each was sent."""
 
-    def __init__(self, plot: Plot, keys: int) -> None:
+    def __init__(self, plot: Plot, keys: int, producer: Mapping[str, Any] = PROMPT) -> None:
         self.sent: dict[int, float] = {}
-        self._producer = clients.producer(plot.settings.kafka, **PROMPT)
+        self._producer = clients.producer(plot.settings.kafka, **producer)
         self._topics = [plot.topic(s) for s in SOURCES]
         self._rng = random.Random(7)
         self._keys = keys

@@ -27,6 +27,7 @@ class Sizes:
     stall_interval: float = 20  # seconds between checkpoints while stalls are measured
     stall_boundaries: int = 6
     switch_rows: tuple[int, ...] = (100_000, 1_000_000)  # switch: this many users and as many accounts
+    switch_warm_up: float = 120  # of the pipeline, fed: until its compiler has little left to do
     switch_normal: float = 30  # seconds of the old generation's normal life before the switch
     native_cycles_ms: tuple[int, ...] = (50, 1000)
     tables_cycles_ms: tuple[int, ...] = (50, 20)  # of the tables server, and of native Deephaven beside it
@@ -63,6 +64,7 @@ QUICK = Sizes(
     stall_interval=5,
     stall_boundaries=1,
     switch_rows=(5_000, 20_000),
+    switch_warm_up=4,
     switch_normal=4,
     native_cycles_ms=(50,),
     tables_cycles_ms=(50,),

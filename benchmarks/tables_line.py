@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import psutil
 from tests.tables.stage import KEY_OF_VIEWERS, Pipeline, TablesProcess, eventually
 
-from benchmarks.feed import PROBE, PROMPT, Probes, pace
+from benchmarks.feed import PROBE, USUAL, Probes, pace
 from benchmarks.figures import Latency, latency
 from benchmarks.ground import SOURCES, Ground, Plot
 from benchmarks.report import NATIVE, Report
@@ -75,7 +75,7 @@ class Rows:
 
     def __init__(self, plot: Plot, topic: str, keys: int) -> None:
         self.sent: dict[int, float] = {}
-        self._producer = clients.producer(plot.settings.kafka, **PROMPT)
+        self._producer = clients.producer(plot.settings.kafka, **{"linger.ms": 1})
         self._topic, self._keys = topic, keys
         self._rng = random.Random(8)
 
@@ -124,7 +124,7 @@ def measure_line(ground: Ground, sizes: Sizes, report: Report) -> None:
     Each is counted for as long as checkpoints are apart: one falls into it, no more and no less.
     """
     plot = ground.plot("tables-line")
-    played, records = Pipeline(plot.settings), Probes(plot, sizes.probe_keys)
+    played, records = Pipeline(plot.settings), Probes(plot, sizes.probe_keys, USUAL)
     rows = Rows(plot, plot.settings.names.final(1), sizes.probe_keys)
     with process(plot, "pipeline"):
         records.send(sizes.rate, sizes.line_warm_up)
@@ -167,7 +167,7 @@ def measure_native(ground: Ground, sizes: Sizes, report: Report) -> None:
             window = Window(f"http://127.0.0.1:{options['port']}", "s/joined")
             with Onlookers(plot.folder, window) as eyes:
                 eyes.watch(cycle)
-                records, cpu = Probes(plot, sizes.probe_keys), child.cpu_seconds
+                records, cpu = Probes(plot, sizes.probe_keys, USUAL), child.cpu_seconds
                 found = watched(records, eyes, cpu, sizes.rate, sizes.tables_warm_up, sizes.tables_seconds)
                 add(report, cycle_part(cycle), NATIVE, *found)
                 report.add(cycle_part(cycle), NATIVE, {"idle CPU": (idle(cpu, sizes.tables_idle), "cores")})

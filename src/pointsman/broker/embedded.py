@@ -89,7 +89,7 @@ class EmbeddedBroker:
             if not self._records.exists():
                 self._format(command, deadline, on_wait)
             config = self._write_config(self._records)
-            options = [f"-Xms{self.heap}", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20"]
+            options = [f"-Xms{self.heap}", "-XX:+UseG1GC"]
             self._launch([command[0], *options, *command[1:], BROKER, str(config)])
             self._await(lambda: answers(self.address), deadline, on_wait)
         except OSError as error:
