@@ -31,7 +31,7 @@ class Sizes:
     switch_normal: float = 30  # seconds of the old generation's normal life before the switch
     native_cycles_ms: tuple[int, ...] = (50, 1000)
     tables_cycles_ms: tuple[int, ...] = (50, 20)  # of the tables server, and of native Deephaven beside it
-    line_warm_up: float = 180  # of the pipeline, before its first viewer: two cores warm up slowly
+    line_warm_up: float = 240  # of the pipeline: its first checkpoint, in cold code, falls into this and a server's
     tables_warm_up: float = 90  # of each server
     tables_seconds: float = 60  # of native Deephaven, and of each number of viewers; the line counts `latency_seconds`
     tables_idle: float = 8

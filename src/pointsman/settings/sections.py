@@ -193,7 +193,7 @@ class Tables(Section):
     host: str = Field("127.0.0.1", description="address the tables server is bound to")
     port: int = Field(10000, ge=1, le=65535, description="port of the tables server")
     key: Secret = Field(SecretStr(""), description="access key of viewers; generated and shown once when empty")
-    cycle_ms: int = Field(25, ge=5, le=1000, description="update cycle")
+    cycle_ms: int = Field(20, ge=5, le=1000, description="update cycle")
     heap: Heap = Field("2g", description="heap of the tables server")
     keep_rows: int = Field(1_000_000, ge=1, description="newest rows that source views keep")
     console: bool = Field(False, description="let viewers run code on the server: for development only")
