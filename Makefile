@@ -101,7 +101,7 @@ bench-peers: setup build/bench-peers/.installed ## the same, with Flink SQL amon
 bench-switch: setup ## measure how long a switch takes, beside native Deephaven (about ten minutes; BENCH=--quick to try)
 	$(BIN)/python -m benchmarks.switch $(BENCH)
 
-bench-tables: setup chromium ## measure what the tables server promises, beside native Deephaven (about 40 minutes; BENCH=--quick to try)
+bench-tables: setup chromium ## measure what the tables server promises, beside native Deephaven (about an hour; BENCH=--quick to try)
 	$(BIN)/python -m benchmarks.tables $(BENCH)
 
 bench-page: setup chromium ## measure the page on a table of a million rows (about five minutes; BENCH='--rows 100000' to try)

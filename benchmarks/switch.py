@@ -54,7 +54,8 @@ class SwitchReport(Report):
             silence = self.find(PART, _name(SPARK, rows), LONGEST_SILENCE)
             if native is not None:
                 limit = round(2 * native + 5, 1)
-                for system, when in ((_quiet(rows), QUIET), (_name(SPARK, rows), "1,000 records/s beside it")):
+                fed = f"{self.sizes.rate:,} records/s beside it"
+                for system, when in ((_quiet(rows), QUIET), (_name(SPARK, rows), fed)):
                     ours = self.find(PART, system, TO_PUBLISHED)
                     promise = f"switch of {rows:,} rows per topic, {when}: 2 × native + 5 s"
                     found.append(at_most(promise, limit, "s", ours))
