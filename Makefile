@@ -98,7 +98,7 @@ build/bench-peers/.installed: benchmarks/peers-requirements.txt benchmarks/peers
 bench-peers: setup build/bench-peers/.installed ## the same, with Flink SQL among what it is compared with
 	$(BIN)/python -m benchmarks.pipeline --peers yes $(BENCH)
 
-bench-switch: setup ## measure how long a switch takes, beside native Deephaven (about ten minutes; BENCH=--quick to try)
+bench-switch: setup ## measure how long a switch takes, beside native Deephaven (about a quarter of an hour; BENCH=--quick to try)
 	$(BIN)/python -m benchmarks.switch $(BENCH)
 
 bench-tables: setup chromium ## measure what the tables server promises, beside native Deephaven (about an hour; BENCH=--quick to try)
