@@ -262,3 +262,10 @@ def test_missing_jars_say_how_to_get_them(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_folder_with_a_comma_is_refused_because_kafka_would_see_two(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentProblem, match="comma"):
         EmbeddedBroker(tmp_path / "a,b", free_port()).start()
+
+
+def test_no_port_is_given_twice() -> None:
+    """The kernel would: a broker's two listeners, or two brokers, may ask before either has taken its own."""
+    given = [free_port() for _ in range(1000)]
+    assert len(set(given)) == len(given)
+    assert free_port(other_than=given[0]) not in given

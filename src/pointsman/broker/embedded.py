@@ -34,6 +34,7 @@ STOP_SECONDS = 20.0
 FORMATTER, BROKER = "kafka.tools.StorageTool", "kafka.Kafka"
 PR_SET_PDEATHSIG = 1
 ADDED_TO = ("listeners", "advertised.listeners", "listener.security.protocol.map")
+GIVEN: set[int] = set()  # ports that this process was told are free, and may not have taken yet
 LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None  # loaded here: a forked child must not
 
 
@@ -157,7 +158,7 @@ class EmbeddedBroker:
 
     def _write_config(self, records: Path) -> Path:
         # A controller may come back on another port: it is the only voter, and finds itself.
-        controller = f"127.0.0.1:{free_port()}"
+        controller = f"127.0.0.1:{free_port(other_than=self.port)}"
         extra = dict(self._properties)
         more = {name: extra.pop(name, "") for name in ADDED_TO}
         properties = {
@@ -247,12 +248,15 @@ def answers(address: str) -> bool:
         return False
 
 
-def free_port() -> int:
-    """A port on loopback that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+def free_port(other_than: int = 0) -> int:
+    """A port on loopback that nobody listens on now, and that was not given to anybody else in this process."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port: int = probe.getsockname()[1]
+        if port not in GIVEN and port != other_than:
+            GIVEN.add(port)
+            return port
 
 
 def dying_with_us() -> Callable[[], None] | None:
