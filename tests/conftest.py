@@ -16,6 +16,7 @@ from tests import java
 
 numbers = itertools.count(1)
 os.environ.setdefault("JAVA_TOOL_OPTIONS", java.OPTIONS)
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")  # else a child may hang before it is what was to be started
 
 
 @pytest.fixture(scope="session")

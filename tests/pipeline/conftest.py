@@ -96,10 +96,20 @@ class Bench:
         while True:
             progress, run = engine.progress(generation.number), engine.run(generation.number)
             if progress.ready and run is not None and run.ledger.covers(wanted):
+                self._await_slower_partitions(generation)
                 return
             assert progress.phase is not Phase.BROKEN, progress
             assert time.monotonic() < deadline, progress
             time.sleep(0.05)
+
+    def _await_slower_partitions(self, generation: Generation) -> None:
+        """The ledger knows the join's newest answer; the state's other partition may be still giving an older one."""
+        ends: dict[str, dict[int, int]] = {}
+        for _ in range(5):  # a source that is written to all the while never rests
+            before, ends = ends, self.admin.end_offsets([generation.final])
+            if ends == before:
+                return
+            time.sleep(0.1)
 
     def read(self, topics: Iterable[str]) -> list[tuple[str, int, int, bytes | None, bytes | None]]:
         """Every record of these topics up to their ends as of now."""
