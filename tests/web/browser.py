@@ -32,7 +32,7 @@ class BrowserScript:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                start_new_session=True,
+                process_group=0,
             )
 
     def next_wish(self) -> Wish:

@@ -203,7 +203,10 @@ class EmbeddedBroker:
         fresh.rename(self._records)
 
     def _launch(self, command: list[str]) -> None:
-        """In a session of its own: a Ctrl-C in the terminal is for us to answer, not for the JVM."""
+        """In a process group of its own: a Ctrl-C in the terminal is for us to answer, not for the JVM.
+
+        And no more than that: see docs/decisions/0009.
+        """
         assert self._lock is not None
         with self.log.open("ab") as output:
             self._log_start = output.seek(0, os.SEEK_END)
@@ -212,7 +215,7 @@ class EmbeddedBroker:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                start_new_session=True,
+                process_group=0,
                 pass_fds=(self._lock.fileno(),),
                 env={**os.environ, "LC_ALL": "C.UTF-8"},  # else Java cannot open a folder with an é in its name
                 preexec_fn=dying_with_us(),  # noqa: PLW1509 one prctl, no lock is taken

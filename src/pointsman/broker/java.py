@@ -35,11 +35,9 @@ def java_command() -> str:
 
 
 def _version(java: str) -> str:
-    """In a session of its own: a Ctrl-C meant for us must not look like a broken Java."""
+    """In a process group of its own: a Ctrl-C meant for us must not look like a broken Java."""
     command = [java, "-version"]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=60, check=False, start_new_session=True
-    ).stderr
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, process_group=0).stderr
 
 
 def jars(name: str) -> Path:

@@ -48,7 +48,7 @@ class Child:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                start_new_session=True,  # a Ctrl-C in the terminal is for us to answer
+                process_group=0,  # a Ctrl-C in the terminal is for us to answer; no session: see docs/decisions/0009
                 preexec_fn=dying_with_us(),  # noqa: PLW1509 one prctl, no lock is taken
             )
         self._reader = threading.Thread(target=self._read, name=f"{role.name} says", daemon=True)

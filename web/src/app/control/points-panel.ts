@@ -1,4 +1,4 @@
-import { ChangeDetectionStrategy, Component, computed, effect, inject, output, signal, untracked } from '@angular/core';
+import { ChangeDetectionStrategy, Component, computed, DestroyRef, effect, inject, output, signal, untracked } from '@angular/core';
 
 import { GenerationList } from '../generations/generation-list';
 import { Journal } from '../status/journal';
@@ -11,6 +11,7 @@ import { VerdictList } from './verdict-list';
 import { Verdicts } from './verdicts';
 
 const JOINS = ['left', 'inner', 'natural', 'right', 'full', 'asof'] as const;
+const ASK_AGAIN_MS = 2_000;
 const GOOD = new Set(['applied', 'unchanged']);
 
 /** Sets the points: topics and join type, the plan first, then the message, then what becomes of it. */
@@ -24,6 +25,7 @@ const GOOD = new Set(['applied', 'unchanged']);
 export class PointsPanel {
   readonly closed = output();
 
+  private readonly life = inject(DestroyRef);
   private readonly api = inject(PointsmanApi);
   private readonly verdicts = inject(VerdictList);
   protected readonly status = inject(SystemStatus);
@@ -54,9 +56,11 @@ export class PointsPanel {
   /** Changes when the wish does, and not with every heartbeat. */
   private readonly wishText = computed(() => JSON.stringify(this.wish()));
   protected readonly building = computed(() => this.generations.building());
+  private asking: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
     void this.loadTopics();
+    this.life.onDestroy(() => clearTimeout(this.asking));
     effect(() => {
       this.wishText();
       untracked(() => this.plan.set(null));
@@ -85,12 +89,18 @@ export class PointsPanel {
     this.problem.set('');
   }
 
-  protected async loadTopics(): Promise<void> {
+  /** Until they are known: a broker that is slow or away answers later. */
+  private async loadTopics(): Promise<void> {
     try {
       this.topics.set(await this.api.topics());
       this.topicsProblem.set('');
     } catch (error) {
-      this.topicsProblem.set(`The broker's topics cannot be listed: ${sentence(error)}`);
+      if (this.life.destroyed) {
+        return;
+      }
+      const reason = error instanceof ApiError ? error.message : 'the web server does not answer';
+      this.topicsProblem.set(`The broker's topics cannot be listed: ${reason}`);
+      this.asking = setTimeout(() => void this.loadTopics(), ASK_AGAIN_MS);
     }
   }
 

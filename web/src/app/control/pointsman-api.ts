@@ -81,7 +81,7 @@ export class PointsmanApi {
   }
 
   async topics(): Promise<readonly Topic[]> {
-    return (await this.get<{ topics: readonly Topic[] }>('/api/topics')).topics;
+    return (await this.get<{ topics: readonly Topic[] }>('/api/topics', TIMEOUT_MS * 3)).topics;
   }
 
   plan(wish: Wish): Promise<Plan> {
@@ -92,8 +92,8 @@ export class PointsmanApi {
     return this.post<Verdict | Accepted>('/api/control', wish, CONTROL_TIMEOUT_MS);
   }
 
-  private get<T>(path: string): Promise<T> {
-    return this.call<T>(path, {}, TIMEOUT_MS);
+  private get<T>(path: string, timeoutMs = TIMEOUT_MS): Promise<T> {
+    return this.call<T>(path, {}, timeoutMs);
   }
 
   private post<T>(path: string, body: Wish, timeoutMs: number): Promise<T> {
