@@ -8,17 +8,15 @@ the join has read.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import reduce
 from typing import assert_never
 
-from pyspark.sql import Column as Col
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
 from pointsman.domain.spec import Column, JoinType, Source, Spec
-from pointsman.pipeline.parsing import SPARK_TYPES
+from pointsman.pipeline.parsing import SQL_TYPES
+from pointsman.pipeline.sql import name, struct, text
 
 ORDER = ("ts", "partition", "offset")
 
@@ -39,29 +37,24 @@ def latest(tagged: DataFrame, spec: Spec) -> DataFrame:
 
     A record starts with its position, which no other record of the source shares: the largest is the latest.
     """
-    state = tagged.groupBy("k").agg(
-        *(F.max(f"r_{s.name}").alias(f"r_{s.name}") for s in spec.sources),
-        F.max("at").alias("_ts"),
-        F.count(F.lit(1)).alias("_version"),
-        F.last("origin").alias("_from"),
+    state = _state(
+        tagged,
+        *(f"max({_record(s)}) AS {_record(s)}" for s in spec.sources),
+        "max(at) AS _ts",
+        "count(1) AS _version",
+        "last(origin) AS _from",
     )
     shown = _shown(spec)
-    columns = [
-        F.when(shown & _present(source), F.col(f"r_{source.name}.{_field(column)}")).alias(
-            spec.output_name(source, column)
+    columns = (
+        (
+            spec.output_name(source, column),
+            f"CASE WHEN {shown} AND {_present(source)} THEN {_record(source)}.{_field(column)} END",
         )
         for source in spec.sources
         for column in source.columns[1:]
-    ]
-    value = F.struct(
-        F.col("k").alias(spec.key),
-        *columns,
-        F.when(shown, F.lit("u")).otherwise(F.lit("d")).alias("_op"),
-        "_ts",
-        "_version",
-        "_from",
     )
-    return state.select(F.col("k").cast("string").alias("key"), F.to_json(value).alias("value"))
+    value = struct([(spec.key, "k"), *columns, ("_op", _op(shown)), ("_ts", "_ts"), *_MARKS])
+    return state.selectExpr("CAST(k AS STRING) AS key", f"to_json({value}) AS value")
 
 
 def asof(tagged: DataFrame, spec: Spec) -> DataFrame:
@@ -71,117 +64,135 @@ def asof(tagged: DataFrame, spec: Spec) -> DataFrame:
     rows it changes; a row whose timestamp is older than all that is kept finds nothing, and shows nulls.
     """
     fact, others = spec.rights[0], [s for s in spec.sources if s is not spec.rights[0]]
-    state = tagged.groupBy("k").agg(
-        *(F.max_by(f"r_{s.name}", _order(s), spec.asof_history).alias(f"h_{s.name}") for s in spec.sources),
-        F.last(f"r_{fact.name}").alias("fact"),
-        *(F.last(f"r_{s.name}").alias(f"now_{s.name}") for s in others),
-        F.last("at").alias("at"),
-        F.count(F.lit(1)).alias("_version"),
-        F.last("origin").alias("_from"),
+    state = _state(
+        tagged,
+        *(f"max_by({_record(s)}, {_order(s)}, {spec.asof_history}) AS {_history(s)}" for s in spec.sources),
+        f"last({_record(fact)}) AS fact",
+        *(f"last({_record(s)}) AS {_now(s)}" for s in others),
+        "last(at) AS at",
+        "count(1) AS _version",
+        "last(origin) AS _from",
     )
-    history = F.col(f"h_{fact.name}")
-
-    def is_older(record: Col) -> Col:
-        return _position(record) < _position(F.col("fact"))
-
-    touched = F.when(
-        F.col("fact").isNotNull(),
-        F.when(F.col("fact.gone"), F.filter(history, lambda r: ~r["gone"] & is_older(r))).otherwise(F.array("fact")),
+    history = _history(fact)
+    older = f"filter({history}, r -> NOT r.gone AND {_position('r')} < {_position('fact')})"
+    changed = (f"WHEN {_now(s)} IS NOT NULL THEN filter({history}, r -> {_changed_by_latest(s, 'r')})" for s in others)
+    touched = f"""
+        CASE
+            WHEN fact IS NOT NULL THEN CASE WHEN fact.gone THEN {older} ELSE array(fact) END
+            {" ".join(changed)}
+        END"""
+    rows = state.selectExpr("*", f"explode_outer({touched}) AS f")
+    shown = f"(f IS NOT NULL AND NOT exists({history}, r -> r.gone AND {_position('r')} > {_position('f')}))"
+    columns = (
+        (
+            spec.output_name(source, column),
+            f"CASE WHEN {shown} THEN {_shown_as_of(source, fact)}.{_field(column)} END",
+        )
+        for source in spec.sources
+        for column in source.columns[1:]
     )
-    for source in others:
-        touched = touched.when(F.col(f"now_{source.name}").isNotNull(), F.filter(history, _changed_by_latest(source)))
-    rows = state.withColumn("f", F.explode_outer(touched))
-    f = F.col("f")
-    shown = f.isNotNull() & ~F.exists(history, lambda r: r["gone"] & (_position(r) > _position(f)))
-    columns = []
-    for source in spec.sources:
-        record = f if source is fact else F.when(~_as_of(source, f)["gone"], _as_of(source, f))
-        columns += [
-            F.when(shown, record[_field(column)]).alias(spec.output_name(source, column))
-            for column in source.columns[1:]
-        ]
-    value = F.struct(
-        F.col("k").alias(spec.key),
-        *columns,
-        F.when(shown, F.lit("u")).otherwise(F.lit("d")).alias("_op"),
-        F.coalesce(f["ts"], F.col("at")).alias("_ts"),
-        "_version",
-        "_from",
+    value = struct(
+        [(spec.key, "k"), *columns, ("_op", _op(shown)), ("_ts", "coalesce(f.ts, at)"), *_MARKS],
     )
-    key = F.concat_ws("-", F.lit(fact.topic), f["partition"].cast("string"), f["offset"].cast("string"))
+    key = f"concat_ws('-', {text(fact.topic)}, CAST(f.partition AS STRING), CAST(f.offset AS STRING))"
     # A record that changes no row still says how far the join has read: a delete of a key that is never shown.
-    untouched = F.concat(F.lit("~"), F.substring_index("_from", "-", 2))
-    return rows.select(F.when(f.isNotNull(), key).otherwise(untouched).alias("key"), F.to_json(value).alias("value"))
+    untouched = "concat('~', substring_index(_from, '-', 2))"
+    return rows.selectExpr(
+        f"CASE WHEN f IS NOT NULL THEN {key} ELSE {untouched} END AS key", f"to_json({value}) AS value"
+    )
+
+
+_MARKS = (("_version", "_version"), ("_from", "_from"))
+
+
+def _state(tagged: DataFrame, *aggregates: str) -> DataFrame:
+    return tagged.groupBy("k").agg(*(F.expr(aggregate) for aggregate in aggregates))
 
 
 def _tagged(joinable: DataFrame, source: Source, spec: Spec) -> DataFrame:
-    record = F.struct(*ORDER, "gone", *(F.col(f"json.{c.name}").alias(_field(c)) for c in source.columns[1:]))
-    position = F.col("partition").cast("string"), F.col("offset").cast("string")
-    return joinable.select(
+    fields = ((_plain(c), name("json", c.name)) for c in source.columns[1:])
+    record = struct([*((field, field) for field in (*ORDER, "gone")), *fields])
+    return joinable.selectExpr(
         "k",
-        F.concat_ws("-", F.lit(source.name), *position).alias("origin"),
-        F.col("ts").alias("at"),
-        *((record if s is source else F.lit(None).cast(_record_type(s))).alias(f"r_{s.name}") for s in spec.sources),
+        f"concat_ws('-', {text(source.name)}, CAST(partition AS STRING), CAST(offset AS STRING)) AS origin",
+        "ts AS at",
+        *(f"{record if s is source else f'CAST(NULL AS {_record_type(s)})'} AS {_record(s)}" for s in spec.sources),
     )
 
 
-def _field(column: Column) -> str:
+def _record(source: Source) -> str:
+    return name(f"r_{source.name}")
+
+
+def _history(source: Source) -> str:
+    return name(f"h_{source.name}")
+
+
+def _now(source: Source) -> str:
+    return name(f"now_{source.name}")
+
+
+def _plain(column: Column) -> str:
     """A column's name in a record: a source may well have a column called `ts` or `offset`."""
     return f"c_{column.name}"
 
 
-def _record_type(source: Source) -> T.StructType:
-    return T.StructType(
-        [
-            T.StructField("ts", T.LongType()),
-            T.StructField("partition", T.IntegerType()),
-            T.StructField("offset", T.LongType()),
-            T.StructField("gone", T.BooleanType()),
-            *(T.StructField(_field(c), SPARK_TYPES[c.type]) for c in source.columns[1:]),
-        ]
-    )
+def _field(column: Column) -> str:
+    return name(_plain(column))
 
 
-def _order(source: Source) -> Col:
+def _record_type(source: Source) -> str:
+    columns = (f"{_field(c)}: {SQL_TYPES[c.type]}" for c in source.columns[1:])
+    return f"STRUCT<{', '.join(('ts: BIGINT', 'partition: INT', 'offset: BIGINT', 'gone: BOOLEAN', *columns))}>"
+
+
+def _order(source: Source) -> str:
     """Null in the rows of other sources, which max_by then passes over."""
-    record = F.col(f"r_{source.name}")
-    return F.when(record.isNotNull(), _position(record))
+    return f"CASE WHEN {_record(source)} IS NOT NULL THEN {_position(_record(source))} END"
 
 
-def _position(record: Col) -> Col:
-    return F.struct(*(record[name].alias(name) for name in ORDER))
+def _position(record: str) -> str:
+    return struct((part, f"{record}.{part}") for part in ORDER)
 
 
-def _as_of(source: Source, record: Col) -> Col:
+def _as_of(source: Source, record: str) -> str:
     """The newest kept record of the source that is not newer than this one's timestamp; null if there is none."""
-    return F.get(F.filter(F.col(f"h_{source.name}"), lambda r: r["ts"] <= record["ts"]), F.lit(0))
+    return f"get(filter({_history(source)}, kept -> kept.ts <= {record}.ts), 0)"
 
 
-def _changed_by_latest(source: Source) -> Callable[[Col], Col]:
+def _shown_as_of(source: Source, fact: Source) -> str:
+    if source is fact:
+        return "f"
+    found = _as_of(source, "f")
+    return f"(CASE WHEN NOT {found}.gone THEN {found} END)"
+
+
+def _changed_by_latest(source: Source, record: str) -> str:
     """Is the record that has just come the one that a row finds as of its timestamp?"""
-
-    def changed(record: Col) -> Col:
-        return ~record["gone"] & (_position(_as_of(source, record)) == _position(F.col(f"now_{source.name}")))
-
-    return changed
+    return f"NOT {record}.gone AND {_position(_as_of(source, record))} = {_position(_now(source))}"
 
 
-def _present(source: Source) -> Col:
-    return F.coalesce(~F.col(f"r_{source.name}.gone"), F.lit(False))
+def _op(shown: str) -> str:
+    return f"CASE WHEN {shown} THEN 'u' ELSE 'd' END"
 
 
-def _shown(spec: Spec) -> Col:
+def _present(source: Source) -> str:
+    return f"coalesce(NOT {_record(source)}.gone, false)"
+
+
+def _shown(spec: Spec) -> str:
     left, rights = _present(spec.left), [_present(s) for s in spec.rights]
     match spec.join:
         case JoinType.LEFT | JoinType.NATURAL:
-            return left
+            shown = [left]
         case JoinType.INNER:
-            return reduce(Col.__and__, rights, left)
+            return f"({' AND '.join((left, *rights))})"
         case JoinType.RIGHT:
-            return reduce(Col.__or__, rights)
+            shown = rights
         case JoinType.FULL:
-            return reduce(Col.__or__, rights, left)
+            shown = [left, *rights]
         case JoinType.ASOF:
             raise AssertionError("as-of has a plan of its own")
         case never:
             assert_never(never)
+    return f"({' OR '.join(shown)})"

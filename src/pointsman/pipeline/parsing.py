@@ -6,20 +6,16 @@ read = joined + off the join + dead letters.
 
 from __future__ import annotations
 
-from functools import reduce
-
-from pyspark.sql import Column as Col
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
 from pointsman.domain.spec import ColumnType, Source
+from pointsman.pipeline.sql import name, struct, text
 
-SPARK_TYPES: dict[ColumnType, T.DataType] = {
-    ColumnType.STRING: T.StringType(),
-    ColumnType.LONG: T.LongType(),
-    ColumnType.DOUBLE: T.DoubleType(),
-    ColumnType.BOOLEAN: T.BooleanType(),
+SQL_TYPES: dict[ColumnType, str] = {
+    ColumnType.STRING: "STRING",
+    ColumnType.LONG: "BIGINT",
+    ColumnType.DOUBLE: "DOUBLE",
+    ColumnType.BOOLEAN: "BOOLEAN",
 }
 CORRUPT = "_corrupt"
 JSON_OPTIONS = {
@@ -29,6 +25,7 @@ JSON_OPTIONS = {
     "allowSingleQuotes": "false",
 }
 LONG_TEXT = r"^[+-]?\d{1,19}$"
+SIZE, TEXT = "octet_length(value)", "CAST(value AS STRING)"
 
 
 def parse(records: DataFrame, source: Source, max_value_bytes: int) -> DataFrame:
@@ -37,19 +34,18 @@ def parse(records: DataFrame, source: Source, max_value_bytes: int) -> DataFrame
     `reason` is null for a good record. `op` is `u` for a row and `d` for a tombstone. `row` has the
     source's columns; of a tombstone only the key, which is what its Kafka key spells.
     """
-    key = source.columns[0]
-    return _decode(records, source, max_value_bytes).select(
-        F.lit(source.name).alias("source"),
+    key, *others = source.columns
+    row = struct([(key.name, _key(source)), *((c.name, name("json", c.name)) for c in others)])
+    return _decode(records, source, max_value_bytes).selectExpr(
+        f"{text(source.name)} AS source",
         "topic",
         "partition",
         "offset",
         "ts",
         "value",
-        _reason(source, max_value_bytes).alias("reason"),
-        F.when(F.col("tombstone"), F.lit("d")).otherwise(F.lit("u")).alias("op"),
-        F.struct(
-            _key(source).alias(key.name), *(F.col(f"json.{c.name}").alias(c.name) for c in source.columns[1:])
-        ).alias("row"),
+        f"{_reason(source, max_value_bytes)} AS reason",
+        "CASE WHEN tombstone THEN 'd' ELSE 'u' END AS op",
+        f"{row} AS row",
     )
 
 
@@ -59,92 +55,76 @@ def joinable(records: DataFrame, source: Source, max_value_bytes: int) -> DataFr
     Good records with a key: null and empty keys stay off the join. Judges as `parse` does, without the words for
     it: the smaller the plan, the shorter the pause at a checkpoint.
     """
-    decoded = _decode(records, source, max_value_bytes).select(
+    decoded = _decode(records, source, max_value_bytes).selectExpr(
         "partition",
         "offset",
         "ts",
-        F.col("tombstone").alias("gone"),
-        (F.col("tombstone") | _is_good(source)).alias("good"),
-        _key(source).alias("k"),
+        "tombstone AS gone",
+        f"tombstone OR {_is_good(source)} AS good",
+        f"{_key(source)} AS k",
         "json",
     )
-    has_key = F.col("k") != "" if source.columns[0].type is ColumnType.STRING else F.col("k").isNotNull()
-    return decoded.where(F.col("good") & has_key).drop("good")
+    has_key = "k != ''" if source.columns[0].type is ColumnType.STRING else "k IS NOT NULL"
+    return decoded.where(f"good AND {has_key}").drop("good")
 
 
 def _decode(records: DataFrame, source: Source, max_value_bytes: int) -> DataFrame:
-    text = F.col("value").cast("string")
-    return records.select(
+    worth_parsing = f"{SIZE} > 0 AND {SIZE} <= {max_value_bytes} AND is_valid_utf8({TEXT})"
+    options = ", ".join(f"{text(option)}, {text(value)}" for option, value in JSON_OPTIONS.items())
+    return records.selectExpr(
         "topic",
         "partition",
         "offset",
-        F.unix_millis("timestamp").alias("ts"),
+        "unix_millis(timestamp) AS ts",
         "value",
-        F.col("value").isNull().alias("tombstone"),
-        _tombstone_key(source).alias("dead_key"),
-        F.col("key").isNull().alias("keyless"),
-        F.when(_worth_parsing(max_value_bytes), F.from_json(text, _schema(source), JSON_OPTIONS)).alias("json"),
+        "value IS NULL AS tombstone",
+        f"{_tombstone_key(source)} AS dead_key",
+        "key IS NULL AS keyless",
+        f"CASE WHEN {worth_parsing} THEN from_json({TEXT}, {text(_schema(source))}, map({options})) END AS json",
     )
 
 
-def _key(source: Source) -> Col:
-    return F.when(F.col("tombstone"), F.col("dead_key")).otherwise(F.col(f"json.{source.columns[0].name}"))
+def _key(source: Source) -> str:
+    return f"CASE WHEN tombstone THEN dead_key ELSE {name('json', source.columns[0].name)} END"
 
 
-def _schema(source: Source) -> T.StructType:
-    fields = [T.StructField(c.name, SPARK_TYPES[c.type]) for c in source.columns]
-    return T.StructType([*fields, T.StructField(CORRUPT, T.StringType())])
+def _schema(source: Source) -> str:
+    return ", ".join(f"{name(c.name)} {SQL_TYPES[c.type]}" for c in source.columns) + f", {name(CORRUPT)} STRING"
 
 
-def _worth_parsing(max_value_bytes: int) -> Col:
-    value = F.col("value")
-    size = F.octet_length(value)
-    return (size > 0) & (size <= max_value_bytes) & F.is_valid_utf8(value.cast("string"))
-
-
-def _tombstone_key(source: Source) -> Col:
-    text = F.col("key").cast("string")
+def _tombstone_key(source: Source) -> str:
+    spelled = "CAST(key AS STRING)"
     if source.columns[0].type is ColumnType.STRING:
-        return F.when(F.is_valid_utf8(text), text)
-    return F.when(text.rlike(LONG_TEXT), text.try_cast("long"))
+        return f"CASE WHEN is_valid_utf8({spelled}) THEN {spelled} END"
+    return f"CASE WHEN {spelled} RLIKE {text(LONG_TEXT)} THEN try_cast({spelled} AS BIGINT) END"
 
 
-def _is_good(source: Source) -> Col:
-    infinite = reduce(
-        lambda found, column: found | F.coalesce(F.abs(F.col(f"json.{column.name}")) == float("inf"), F.lit(False)),
-        (c for c in source.columns if c.type is ColumnType.DOUBLE),
-        F.lit(False),
+def _is_good(source: Source) -> str:
+    doubles = (name("json", c.name) for c in source.columns if c.type is ColumnType.DOUBLE)
+    finite = (f"NOT coalesce(abs({double}) = CAST('Infinity' AS DOUBLE), false)" for double in doubles)
+    return " AND ".join(
+        ("(json IS NOT NULL", f"{name('json', CORRUPT)} IS NULL", *finite, f"{ONE_VALUE})"),
     )
-    whole = F.col("json").isNotNull() & F.col(f"json.{CORRUPT}").isNull()
-    return whole & ~infinite & _one_value(F.col("value").cast("string"))
 
 
-def _reason(source: Source, max_value_bytes: int) -> Col:
+def _reason(source: Source, max_value_bytes: int) -> str:
     """A stable code. The common case, a good record, is decided first."""
-    size, text = F.octet_length("value"), F.col("value").cast("string")
-    variant = F.try_parse_json(text)
-    kind = F.schema_of_variant(variant)
-    return (
-        F.when(_is_good(source), F.lit(None).cast("string"))
-        .when(
-            F.col("tombstone"),
-            F.when(F.col("keyless"), F.lit("tombstone-without-key")).when(
-                F.col("dead_key").isNull(), F.lit("tombstone-key-unreadable")
-            ),
-        )
-        .when(size == 0, F.lit("empty"))
-        .when(size > max_value_bytes, F.lit("too-large"))
-        .when(~F.is_valid_utf8(text), F.lit("bad-utf8"))
-        .when(variant.isNull() | ~_one_value(text), F.lit("not-json"))
-        .when(~kind.startswith("OBJECT"), F.lit("not-an-object"))
-        .otherwise(F.lit("wrong-type"))
-    )
+    return f"""
+        CASE
+            WHEN {_is_good(source)} THEN CAST(NULL AS STRING)
+            WHEN tombstone THEN
+                CASE WHEN keyless THEN 'tombstone-without-key' WHEN dead_key IS NULL THEN 'tombstone-key-unreadable' END
+            WHEN {SIZE} = 0 THEN 'empty'
+            WHEN {SIZE} > {max_value_bytes} THEN 'too-large'
+            WHEN NOT is_valid_utf8({TEXT}) THEN 'bad-utf8'
+            WHEN try_parse_json({TEXT}) IS NULL OR NOT {ONE_VALUE} THEN 'not-json'
+            WHEN NOT startswith(schema_of_variant(try_parse_json({TEXT})), 'OBJECT') THEN 'not-an-object'
+            ELSE 'wrong-type'
+        END"""
 
 
-def _one_value(text: Col) -> Col:
-    """Nothing follows the first JSON value, which Spark's own parser does not look at.
-
-    Where the first brace that closes is the last character, that is plain; only the others are scanned.
-    """
-    scanned = F.coalesce(F.json_array_length(F.concat(F.lit("["), text, F.lit("]"))) == 1, F.lit(False))
-    return (F.instr(text, "}") == F.length(text)) | scanned
+# Nothing follows the first JSON value, which Spark's own parser does not look at. Where the first brace that closes is
+# the last character, that is plain; only the others are scanned.
+ONE_VALUE = (
+    f"(instr({TEXT}, '}}') = length({TEXT}) OR coalesce(json_array_length(concat('[', {TEXT}, ']')) = 1, false))"
+)

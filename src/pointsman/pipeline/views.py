@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from functools import reduce
 
-from pyspark.sql import Column as Col
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from pointsman.domain.generation import Generation
 from pointsman.domain.spec import Source
+from pointsman.pipeline.sql import name, struct, text
 
 PAYLOAD_BYTES = 65_536
+# The same after a replay, so that readers see a row once.
+POSITION = "concat_ws('-', topic, CAST(partition AS STRING), CAST(offset AS STRING))"
 
 
 def views(parsed: dict[str, DataFrame], generation: Generation, dead_letters: str, partitions: int) -> DataFrame:
@@ -22,41 +23,25 @@ def views(parsed: dict[str, DataFrame], generation: Generation, dead_letters: st
     frames = [
         _view(parsed[source.name], source, generation, dead_letters, partitions) for source in generation.spec.sources
     ]
-    return reduce(DataFrame.unionByName, frames)
-
-
-def position() -> Col:
-    """`<topic>-<partition>-<offset>`: the same after a replay, so that readers see a row once."""
-    return F.concat_ws("-", F.col("topic"), F.col("partition").cast("string"), F.col("offset").cast("string"))
+    return reduce(DataFrame.union, frames)
 
 
 def _view(parsed: DataFrame, source: Source, generation: Generation, dead_letters: str, partitions: int) -> DataFrame:
-    row = F.to_json(
-        F.struct(
-            *(F.col(f"row.{c.name}").alias(c.name) for c in source.columns),
-            F.col("op").alias("_op"),
-            F.col("ts").alias("_ts"),
-        )
+    row = struct([*((c.name, name("row", c.name)) for c in source.columns), ("_op", "op"), ("_ts", "ts")])
+    letter = struct(
+        [
+            *((field, field) for field in ("source", "topic", "partition", "offset", "ts")),
+            ("generation", str(generation.number)),
+            ("reason", "reason"),
+            ("payload", f"base64(substring(value, 1, {PAYLOAD_BYTES}))"),
+            ("length", "octet_length(value)"),
+            ("sha256", f"CASE WHEN octet_length(value) > {PAYLOAD_BYTES} THEN sha2(value, 256) END"),
+        ]
     )
-    size = F.octet_length("value")
-    letter = F.to_json(
-        F.struct(
-            "source",
-            "topic",
-            "partition",
-            "offset",
-            "ts",
-            F.lit(generation.number).alias("generation"),
-            "reason",
-            F.base64(F.substring("value", 1, PAYLOAD_BYTES)).alias("payload"),
-            size.alias("length"),
-            F.when(size > PAYLOAD_BYTES, F.sha2("value", 256)).alias("sha256"),
-        )
-    )
-    good = F.col("reason").isNull()
-    return parsed.select(
-        F.when(good, F.lit(generation.views[source.name])).otherwise(F.lit(dead_letters)).alias("topic"),
-        F.when(good, F.pmod("partition", F.lit(partitions))).otherwise(F.lit(0)).alias("partition"),
-        position().alias("key"),
-        F.when(good, row).otherwise(letter).alias("value"),
+    view = generation.views[source.name]
+    return parsed.selectExpr(
+        f"CASE WHEN reason IS NULL THEN {text(view)} ELSE {text(dead_letters)} END AS topic",
+        f"CASE WHEN reason IS NULL THEN pmod(partition, {partitions}) ELSE 0 END AS partition",
+        f"{POSITION} AS key",
+        f"CASE WHEN reason IS NULL THEN to_json({row}) ELSE to_json({letter}) END AS value",
     )
