@@ -134,9 +134,11 @@ def test_a_broker_keeps_its_data_stops_cleanly_and_never_leaves_a_jvm(tmp_path: 
     assert "next: end that one, or choose another folder with --data" in second.errors
 
     jvm = first.jvm()
+    assert jvm is not None
+    assert os.getpgid(jvm.pid) == jvm.pid
+    assert os.getsid(jvm.pid) == os.getsid(first.process.pid), "see docs/decisions/0009"
     assert first.signalled(signal.SIGTERM) == 0
     assert first.errors.endswith("stopped\n")
-    assert jvm is not None
     assert not jvm.is_running()
 
     third = start(data)

@@ -91,6 +91,13 @@ def test_a_process_starts_when_those_before_it_are_ready(stage: Stage, tmp_path:
     assert stage.told[1] == Ready("broker", "so far", 0.0)
 
 
+def test_a_ctrl_c_is_for_the_fleet_to_answer_and_all_are_scheduled_as_one_session(stage: Stage) -> None:
+    fleet = stage.until_ready(role("broker", LIVES), role("web", LIVES))
+    pids = [fleet.pid(name) or 0 for name in ("broker", "web")]
+    assert [os.getpgid(pid) for pid in pids] == pids, "the terminal's foreground group is ours alone"
+    assert {os.getsid(pid) for pid in pids} == {os.getsid(0)}, "see docs/decisions/0009"
+
+
 def test_one_that_dies_is_started_again_after_pauses_that_double_up_to_a_limit(stage: Stage) -> None:
     fleet = stage.until_ready(role("web", LIVES))
     pauses = []
