@@ -16,9 +16,10 @@ from pyspark.sql import functions as F
 
 from pointsman.domain.spec import Column, JoinType, Source, Spec
 from pointsman.pipeline.parsing import SQL_TYPES
-from pointsman.pipeline.sql import name, struct, text
+from pointsman.pipeline.sql import name, place, struct, text
 
 ORDER = ("ts", "partition", "offset")
+MARKS = (("_version", "_version"), ("_from", "_from"))
 
 
 def final(joinable: dict[str, DataFrame], spec: Spec) -> DataFrame:
@@ -53,7 +54,7 @@ def latest(tagged: DataFrame, spec: Spec) -> DataFrame:
         for source in spec.sources
         for column in source.columns[1:]
     )
-    value = struct([(spec.key, "k"), *columns, ("_op", _op(shown)), ("_ts", "_ts"), *_MARKS])
+    value = struct([(spec.key, "k"), *columns, ("_op", _op(shown)), ("_ts", "_ts"), *MARKS])
     return state.selectExpr("CAST(k AS STRING) AS key", f"to_json({value}) AS value")
 
 
@@ -91,18 +92,13 @@ def asof(tagged: DataFrame, spec: Spec) -> DataFrame:
         for source in spec.sources
         for column in source.columns[1:]
     )
-    value = struct(
-        [(spec.key, "k"), *columns, ("_op", _op(shown)), ("_ts", "coalesce(f.ts, at)"), *_MARKS],
-    )
-    key = f"concat_ws('-', {text(fact.topic)}, CAST(f.partition AS STRING), CAST(f.offset AS STRING))"
+    value = struct([(spec.key, "k"), *columns, ("_op", _op(shown)), ("_ts", "coalesce(f.ts, at)"), *MARKS])
     # A record that changes no row still says how far the join has read: a delete of a key that is never shown.
     untouched = "concat('~', substring_index(_from, '-', 2))"
     return rows.selectExpr(
-        f"CASE WHEN f IS NOT NULL THEN {key} ELSE {untouched} END AS key", f"to_json({value}) AS value"
+        f"CASE WHEN f IS NOT NULL THEN {place(text(fact.topic), 'f')} ELSE {untouched} END AS key",
+        f"to_json({value}) AS value",
     )
-
-
-_MARKS = (("_version", "_version"), ("_from", "_from"))
 
 
 def _state(tagged: DataFrame, *aggregates: str) -> DataFrame:
@@ -114,7 +110,7 @@ def _tagged(joinable: DataFrame, source: Source, spec: Spec) -> DataFrame:
     record = struct([*((field, field) for field in (*ORDER, "gone")), *fields])
     return joinable.selectExpr(
         "k",
-        f"concat_ws('-', {text(source.name)}, CAST(partition AS STRING), CAST(offset AS STRING)) AS origin",
+        f"{place(text(source.name))} AS origin",
         "ts AS at",
         *(f"{record if s is source else f'CAST(NULL AS {_record_type(s)})'} AS {_record(s)}" for s in spec.sources),
     )
@@ -184,15 +180,14 @@ def _shown(spec: Spec) -> str:
     left, rights = _present(spec.left), [_present(s) for s in spec.rights]
     match spec.join:
         case JoinType.LEFT | JoinType.NATURAL:
-            shown = [left]
+            return left
         case JoinType.INNER:
             return f"({' AND '.join((left, *rights))})"
         case JoinType.RIGHT:
-            shown = rights
+            return f"({' OR '.join(rights)})"
         case JoinType.FULL:
-            shown = [left, *rights]
+            return f"({' OR '.join((left, *rights))})"
         case JoinType.ASOF:
             raise AssertionError("as-of has a plan of its own")
         case never:
             assert_never(never)
-    return f"({' OR '.join(shown)})"

@@ -26,6 +26,11 @@ JSON_OPTIONS = {
 }
 LONG_TEXT = r"^[+-]?\d{1,19}$"
 SIZE, TEXT = "octet_length(value)", "CAST(value AS STRING)"
+# Nothing follows the first JSON value, which Spark's own parser does not look at. Where the first brace that closes is
+# the last character, that is plain; only the others are scanned.
+ONE_VALUE = (
+    f"(instr({TEXT}, '}}') = length({TEXT}) OR coalesce(json_array_length(concat('[', {TEXT}, ']')) = 1, false))"
+)
 
 
 def parse(records: DataFrame, source: Source, max_value_bytes: int) -> DataFrame:
@@ -102,9 +107,8 @@ def _tombstone_key(source: Source) -> str:
 def _is_good(source: Source) -> str:
     doubles = (name("json", c.name) for c in source.columns if c.type is ColumnType.DOUBLE)
     finite = (f"NOT coalesce(abs({double}) = CAST('Infinity' AS DOUBLE), false)" for double in doubles)
-    return " AND ".join(
-        ("(json IS NOT NULL", f"{name('json', CORRUPT)} IS NULL", *finite, f"{ONE_VALUE})"),
-    )
+    whole = f"json IS NOT NULL AND {name('json', CORRUPT)} IS NULL"
+    return f"({' AND '.join((whole, *finite, ONE_VALUE))})"
 
 
 def _reason(source: Source, max_value_bytes: int) -> str:
@@ -121,10 +125,3 @@ def _reason(source: Source, max_value_bytes: int) -> str:
             WHEN NOT startswith(schema_of_variant(try_parse_json({TEXT})), 'OBJECT') THEN 'not-an-object'
             ELSE 'wrong-type'
         END"""
-
-
-# Nothing follows the first JSON value, which Spark's own parser does not look at. Where the first brace that closes is
-# the last character, that is plain; only the others are scanned.
-ONE_VALUE = (
-    f"(instr({TEXT}, '}}') = length({TEXT}) OR coalesce(json_array_length(concat('[', {TEXT}, ']')) = 1, false))"
-)

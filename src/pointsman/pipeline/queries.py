@@ -15,7 +15,7 @@ from pointsman.broker import security
 from pointsman.broker.security import Role
 from pointsman.domain.generation import Generation
 from pointsman.domain.spec import JoinType, Source
-from pointsman.pipeline import checkpoints, join, parsing, tasks, views
+from pointsman.pipeline import checkpoints, join, parsing, sql, tasks, views
 from pointsman.settings import Settings
 
 NAMES = ("views", "join")
@@ -90,7 +90,7 @@ class Queries:
         frames = {s.name: take(self._read(s, name), s, largest) for s in generation.spec.sources}
         if name == "views":
             return views.views(frames, generation, settings.names.dead_letters, settings.topics.changelog_partitions)
-        return join.final(frames, generation.spec).selectExpr(f"'{generation.final}' as topic", "*")
+        return join.final(frames, generation.spec).selectExpr(f"{sql.text(generation.final)} AS topic", "*")
 
     def _read(self, source: Source, name: str) -> DataFrame:
         starts = self.starts.get(source.name)

@@ -20,6 +20,12 @@ def text(value: str) -> str:
     return f"'{escaped}'"
 
 
+def place(beginning: str, record: str = "") -> str:
+    """A record's place as people read it: `<beginning>-<partition>-<offset>`, of the row or of a record in it."""
+    inside = f"{record}." if record else ""
+    return f"concat_ws('-', {beginning}, CAST({inside}partition AS STRING), CAST({inside}offset AS STRING))"
+
+
 def struct(fields: Iterable[tuple[str, str]]) -> str:
     """From fields' names and expressions."""
     return f"named_struct({', '.join(f'{text(field)}, {expression}' for field, expression in fields)})"

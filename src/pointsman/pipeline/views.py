@@ -8,15 +8,14 @@ from pyspark.sql import DataFrame
 
 from pointsman.domain.generation import Generation
 from pointsman.domain.spec import Source
-from pointsman.pipeline.sql import name, struct, text
+from pointsman.pipeline.sql import name, place, struct, text
 
 PAYLOAD_BYTES = 65_536
-# The same after a replay, so that readers see a row once.
-POSITION = "concat_ws('-', topic, CAST(partition AS STRING), CAST(offset AS STRING))"
 
 
 def views(parsed: dict[str, DataFrame], generation: Generation, dead_letters: str, partitions: int) -> DataFrame:
-    """Columns topic, partition, key, value: one output record per input record, keyed by the record's position.
+    """Columns topic, partition, key, value: one output record per input record, keyed by the record's place: the
+    same after a replay, so that readers see a row once.
 
     A source partition goes to one view partition, so that a reader sees its records in order.
     """
@@ -42,6 +41,6 @@ def _view(parsed: DataFrame, source: Source, generation: Generation, dead_letter
     return parsed.selectExpr(
         f"CASE WHEN reason IS NULL THEN {text(view)} ELSE {text(dead_letters)} END AS topic",
         f"CASE WHEN reason IS NULL THEN pmod(partition, {partitions}) ELSE 0 END AS partition",
-        f"{POSITION} AS key",
+        f"{place('topic')} AS key",
         f"CASE WHEN reason IS NULL THEN to_json({row}) ELSE to_json({letter}) END AS value",
     )
