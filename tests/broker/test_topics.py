@@ -111,7 +111,7 @@ def test_nothing_that_only_reads_brings_a_topic_into_being(
 
 def test_offsets_are_told_per_partition_and_by_time(admin: TopicAdmin, live_settings: Settings, unique: Unique) -> None:
     topic = unique("t")
-    admin.ensure([TopicPlan(topic, 2)])
+    admin.ensure([TopicPlan(topic, 2, {"retention.ms": "-1"})])  # records of 1970 are deleted at the next look else
     write(live_settings, topic, 1000, 2000, 3000)
     write(live_settings, topic, 1500, partition=1)
     assert admin.start_offsets([topic]) == {topic: {0: 0, 1: 0}}
