@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from pointsman.pipeline import rehearsal
 from pointsman.pipeline.queries import Queries
-from pointsman.pipeline.rehearsal import ROUNDS, Rehearsal
+from pointsman.pipeline.rehearsal import ROUNDS, Played, Rehearsal, short_batches
 from tests.pipeline.conftest import Bench
 from tests.tables.stage import eventually
 
@@ -28,7 +30,12 @@ class Planned:
         return []
 
 
-@pytest.fixture(autouse=True)
+@contextlib.contextmanager
+def no_batches(_: Queries) -> Iterator[Played]:
+    yield lambda: True
+
+
+@pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rehearsal, "PAUSE_SECONDS", 0.001)
 
@@ -39,8 +46,9 @@ def begun(it: Rehearsal, is_ready: Callable[[], bool]) -> Planned:
     return planned
 
 
+@pytest.mark.usefixtures("quick")
 def test_it_waits_for_the_queries_is_over_after_some_rounds_and_minds_no_error() -> None:
-    it, ready = Rehearsal(), threading.Event()
+    it, ready = Rehearsal(no_batches), threading.Event()
     looked = threading.Event()
 
     def is_ready() -> bool:
@@ -56,8 +64,9 @@ def test_it_waits_for_the_queries_is_over_after_some_rounds_and_minds_no_error()
     assert planned.times == ROUNDS
 
 
+@pytest.mark.usefixtures("quick")
 def test_only_the_first_generation_of_a_session_is_rehearsed() -> None:
-    it = Rehearsal()
+    it = Rehearsal(no_batches)
     first = begun(it, lambda: True)
     second = begun(it, lambda: True)
     eventually(lambda: first.times == ROUNDS)
@@ -65,11 +74,60 @@ def test_only_the_first_generation_of_a_session_is_rehearsed() -> None:
     assert second.times == 0
 
 
+@pytest.mark.usefixtures("quick")
 def test_it_ends_when_it_is_told() -> None:
-    it = Rehearsal()
+    it = Rehearsal(no_batches)
     begun(it, lambda: False)
     it.end()
     assert not any(thread.name == "rehearsal" for thread in threading.enumerate())
+
+
+@pytest.mark.usefixtures("quick")
+def test_it_is_over_only_when_enough_batches_have_ended_and_they_are_ended_with_it() -> None:
+    played, closed = threading.Event(), threading.Event()
+
+    @contextlib.contextmanager
+    def batches(_: Queries) -> Iterator[Played]:
+        yield played.is_set
+        closed.set()
+
+    it = Rehearsal(batches)
+    planned = begun(it, lambda: True)
+    eventually(lambda: planned.times == ROUNDS)
+    assert not closed.wait(0.1)
+    played.set()
+    assert closed.wait(10)
+    assert planned.times == ROUNDS
+    it.end()
+
+
+@pytest.mark.spark
+@pytest.mark.broker
+def test_short_batches_come_to_their_end_and_leave_nothing(
+    bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rehearsal, "BATCHES", 2)
+    b = bench()
+    b.make_topics(1)
+    queries = Queries(b.spark, b.settings, b.generation(), {})
+    place = Path(queries.generation.checkpoint) / "rehearsal"
+    with short_batches(queries) as played:
+        eventually(played)
+        (query,) = [query for query in b.spark.streams.active if query.name == "rehearsal"]
+        assert [report["batchId"] for report in query.recentProgress][:2] == [0, 1]
+        assert query.recentProgress[0]["stateOperators"]
+        assert place.exists()
+    assert not place.exists()
+    assert "rehearsal" not in {query.name for query in b.spark.streams.active}
+
+
+@pytest.mark.spark
+@pytest.mark.broker
+def test_short_batches_take_no_slots_of_a_master_that_was_named(bench: Callable[..., Bench]) -> None:
+    b = bench(spark={"master": "spark://somewhere:7077"})
+    with short_batches(Queries(b.spark, b.settings, b.generation(), {})) as played:
+        assert played()
+        assert "rehearsal" not in {query.name for query in b.spark.streams.active}
 
 
 @pytest.mark.spark

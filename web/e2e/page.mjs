@@ -22,6 +22,7 @@ try {
   await accessible();
   await embedded();
   await wrongKey();
+  await topicsLate();
   await healing();
 } finally {
   await browser.close();
@@ -216,6 +217,20 @@ async function wrongKey() {
   await page.fill('#viewer-key', VIEWER_KEY);
   await page.keyboard.press('Enter');
   await until('the right one opens the page', () => new Grid(page).column('userId'), (ids) => ids.length > 10);
+  await context.close();
+}
+
+/** The panel of the points is opened while nobody can tell it the topics. */
+async function topicsLate() {
+  const { page, errors, context } = await openPage(browser, address('/'));
+  await until('the page is live', () => page.$('.live.on'));
+  await please('kill', { what: 'web' });
+  await page.keyboard.press('p');
+  const problem = () => textOf(page, 'pm-points-panel .problem');
+  await until('the panel says that it has no topics, and asks again', problem, (text) => text.includes('topics cannot be listed') && text.includes('Asking again'));
+  await please('revive', { what: 'web' });
+  await until('the topics come', problem, (text) => text === '');
+  expect(errors.length === 0, `no error in the console: ${errors.join(' | ')}`);
   await context.close();
 }
 
