@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -110,7 +109,9 @@ def test_short_batches_come_to_their_end_and_leave_nothing(
     b = bench()
     b.make_topics(1)
     queries = Queries(b.spark, b.settings, b.generation(), {})
-    place = Path(queries.generation.checkpoint) / "rehearsal"
+    place = b.settings.home / f"{b.settings.topics.prefix}rehearsal"
+    place.mkdir(parents=True)
+    (place / "metadata").write_text("of one that was killed")
     with short_batches(queries) as played:
         eventually(played)
         (query,) = [query for query in b.spark.streams.active if query.name == "rehearsal"]

@@ -22,15 +22,19 @@ class SparkCheckpoints:
         return f"{self._root}/{self._prefix}g{number}"
 
     def delete(self, number: int) -> None:
-        remove(self._spark, self.place(number))
+        path, files = self._open(self.place(number))
+        files.delete(path, True)
 
     def numbers(self) -> frozenset[int]:
-        path, files = _opened(self._spark, self._root)
+        path, files = self._open(self._root)
         if not files.exists(path):
             return frozenset()
         names = (str(status.getPath().getName()) for status in files.listStatus(path))
         found = (re.fullmatch(re.escape(self._prefix) + r"g(\d+)", name) for name in names)
         return frozenset(int(match[1]) for match in found if match)
+
+    def _open(self, place: str) -> tuple[Any, Any]:
+        return _opened(self._spark, place)
 
 
 def forget_unfinished(spark: SparkSession, place: str) -> None:
@@ -42,11 +46,6 @@ def forget_unfinished(spark: SparkSession, place: str) -> None:
     written = files.listStatus(offsets) if files.exists(offsets) else ()
     if not any(str(found.getPath().getName()).isdigit() for found in written):
         files.delete(offsets.getParent(), True)
-
-
-def remove(spark: SparkSession, place: str) -> None:
-    path, files = _opened(spark, place)
-    files.delete(path, True)
 
 
 def _opened(spark: SparkSession, place: str) -> tuple[Any, Any]:

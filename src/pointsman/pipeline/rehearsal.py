@@ -7,15 +7,17 @@ started, half of that once this was played. The first minute, when all of it is 
 from __future__ import annotations
 
 import contextlib
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from pathlib import Path
 
 from pyspark.sql.streaming.query import StreamingQuery
 
 from pointsman.broker import security
 from pointsman.broker.security import Role
-from pointsman.pipeline import checkpoints, sql
+from pointsman.pipeline import sql
 from pointsman.pipeline.queries import Queries
 
 ROUNDS, PAUSE_SECONDS = 10, 2.0
@@ -29,20 +31,21 @@ def short_batches(queries: Queries) -> Iterator[Played]:
 
     Not where the settings name a master: its slots are counted, and are for generations.
     """
-    if queries.settings.spark.master:
+    settings = queries.settings
+    if settings.spark.master:
         yield lambda: True
         return
-    place = f"{queries.generation.checkpoint}/rehearsal"
-    checkpoints.remove(queries.spark, place)
+    place = settings.home.absolute() / f"{settings.topics.prefix}rehearsal"
+    shutil.rmtree(place, ignore_errors=True)  # of one that was killed
     query = _start(queries, place)
     try:
         yield lambda: not query.isActive or (query.lastProgress or {"batchId": -1})["batchId"] + 1 >= BATCHES
     finally:
         query.stop()
-        checkpoints.remove(queries.spark, place)
+        shutil.rmtree(place, ignore_errors=True)
 
 
-def _start(queries: Queries, place: str) -> StreamingQuery:
+def _start(queries: Queries, place: Path) -> StreamingQuery:
     """With state, like the join. It reads our dead letters from now on, of which there are few, and writes nothing."""
     settings = queries.settings
     letters = settings.names.dead_letters
@@ -54,7 +57,7 @@ def _start(queries: Queries, place: str) -> StreamingQuery:
         .writeStream.queryName("rehearsal")
         .format("kafka")
         .outputMode("update")
-        .options(checkpointLocation=place, **client)
+        .options(checkpointLocation=str(place), **client)
     )
     return writer.trigger(realTime=BATCH).start()  # type: ignore[call-overload,no-any-return]
 
