@@ -34,7 +34,7 @@ def no_batches(_: Queries) -> Iterator[Played]:
     yield lambda: True
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rehearsal, "PAUSE_SECONDS", 0.001)
 
@@ -45,7 +45,6 @@ def begun(it: Rehearsal, is_ready: Callable[[], bool]) -> Planned:
     return planned
 
 
-@pytest.mark.usefixtures("quick")
 def test_it_waits_for_the_queries_is_over_after_some_rounds_and_minds_no_error() -> None:
     it, ready = Rehearsal(no_batches), threading.Event()
     looked = threading.Event()
@@ -63,7 +62,6 @@ def test_it_waits_for_the_queries_is_over_after_some_rounds_and_minds_no_error()
     assert planned.times == ROUNDS
 
 
-@pytest.mark.usefixtures("quick")
 def test_only_the_first_generation_of_a_session_is_rehearsed() -> None:
     it = Rehearsal(no_batches)
     first = begun(it, lambda: True)
@@ -73,7 +71,6 @@ def test_only_the_first_generation_of_a_session_is_rehearsed() -> None:
     assert second.times == 0
 
 
-@pytest.mark.usefixtures("quick")
 def test_it_ends_when_it_is_told() -> None:
     it = Rehearsal(no_batches)
     begun(it, lambda: False)
@@ -81,7 +78,6 @@ def test_it_ends_when_it_is_told() -> None:
     assert not any(thread.name == "rehearsal" for thread in threading.enumerate())
 
 
-@pytest.mark.usefixtures("quick")
 def test_it_is_over_only_when_enough_batches_have_ended_and_they_are_ended_with_it() -> None:
     played, closed = threading.Event(), threading.Event()
 

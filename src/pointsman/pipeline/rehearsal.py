@@ -47,10 +47,9 @@ def short_batches(queries: Queries) -> Iterator[Played]:
 
 def _start(queries: Queries, place: Path) -> StreamingQuery:
     """With state, like the join. It reads our dead letters from now on, of which there are few, and writes nothing."""
-    settings = queries.settings
-    letters = settings.names.dead_letters
-    client = security.spark_options(settings.own_cluster, Role.OWN)
-    read = {"subscribe": letters, "groupIdPrefix": f"{settings.kafka.group_prefix}spark"} | client
+    letters, own = queries.settings.names.dead_letters, queries.settings.own_cluster
+    client = security.spark_options(own, Role.OWN)
+    read = {"subscribe": letters, "groupIdPrefix": f"{own.group_prefix}spark"} | client
     counted = queries.spark.readStream.format("kafka").options(**read).load().groupBy("key").count().where("count < 0")
     writer = (
         counted.selectExpr(f"{sql.text(letters)} AS topic", "key", "CAST(count AS STRING) AS value")
