@@ -35,7 +35,7 @@ SCHEMA = pyarrow.schema(
 )
 
 keys = strategies.sampled_from(["a", "b", "", "ü", "7", "a b"])
-# Numbers with a fraction are left out where a string is expected: those come out as Java prints a double.
+# Numbers with a fraction are left out where a string is expected: the oracle would print them as Python does.
 texts = strategies.one_of(
     strategies.none(),
     strategies.booleans(),
@@ -134,13 +134,6 @@ def test_every_record_is_judged_as_the_reference_says_and_joined_as_the_oracle_s
     assert shown == {how: final_rows(records, spec) for how, spec in specs.items()}
 
 
-def test_a_fraction_in_a_string_column_comes_out_as_a_double_prints(spark: SparkSession) -> None:
-    value = b'{"userId":"a","name":1.10,"email":1e2}'
-    frame = frames_of(spark, [Record("users", "users", 0, 0, 0, None, value)], SPEC, parsing.parse)["users"]
-    [row] = frame.select("reason", "row.name", "row.email").collect()
-    assert tuple(row) == (None, "1.1", "100.0")
-
-
 @pytest.mark.parametrize("how", [JoinType.LEFT, JoinType.ASOF])
 def test_the_join_parses_a_record_once(spark: SparkSession, how: JoinType) -> None:
     spec = SPEC.with_overrides({}, how)
@@ -155,4 +148,4 @@ def test_the_join_parses_a_record_once(spark: SparkSession, how: JoinType) -> No
     )
     frames = {s.name: parsing.joinable(records, s, 1_048_576) for s in spec.sources}
     plan = join.final(frames, spec)._jdf.queryExecution().executedPlan().toString()
-    assert plan.count("from_json(") == len(spec.sources)
+    assert plan.count("pointsman_read_") == len(spec.sources)

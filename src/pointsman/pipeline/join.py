@@ -106,7 +106,7 @@ def _state(tagged: DataFrame, *aggregates: str) -> DataFrame:
 
 
 def _tagged(joinable: DataFrame, source: Source, spec: Spec) -> DataFrame:
-    fields = ((_plain(c), name("json", c.name)) for c in source.columns[1:])
+    fields = ((_plain(c), name("row", c.name)) for c in source.columns[1:])
     record = struct([*((field, field) for field in (*ORDER, "gone")), *fields])
     return joinable.selectExpr(
         "k",

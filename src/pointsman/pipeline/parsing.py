@@ -1,12 +1,15 @@
 """Kafka records → parsed records: a row, a tombstone, or a reason why it is neither.
 
 What the views show and what the join takes is judged by the same rules, so that
-read = joined + off the join + dead letters.
+read = joined + off the join + dead letters. Values are read by a Java function of our own, `RecordReader`: Spark's
+`from_json` takes eight kilobytes of memory for every record, and needs three more looks at it to be as strict.
 """
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+import hashlib
+
+from pyspark.sql import DataFrame, SparkSession
 
 from pointsman.domain.spec import ColumnType, Source
 from pointsman.pipeline.sql import name, struct, text
@@ -17,20 +20,7 @@ SQL_TYPES: dict[ColumnType, str] = {
     ColumnType.DOUBLE: "DOUBLE",
     ColumnType.BOOLEAN: "BOOLEAN",
 }
-CORRUPT = "_corrupt"
-JSON_OPTIONS = {
-    "mode": "PERMISSIVE",
-    "columnNameOfCorruptRecord": CORRUPT,
-    "allowNonNumericNumbers": "false",
-    "allowSingleQuotes": "false",
-}
 LONG_TEXT = r"^[+-]?\d{1,19}$"
-SIZE, TEXT = "octet_length(value)", "CAST(value AS STRING)"
-# Nothing follows the first JSON value, which Spark's own parser does not look at. Where the first brace that closes is
-# the last character, that is plain; only the others are scanned.
-ONE_VALUE = (
-    f"(instr({TEXT}, '}}') = length({TEXT}) OR coalesce(json_array_length(concat('[', {TEXT}, ']')) = 1, false))"
-)
 
 
 def parse(records: DataFrame, source: Source, max_value_bytes: int) -> DataFrame:
@@ -40,7 +30,7 @@ def parse(records: DataFrame, source: Source, max_value_bytes: int) -> DataFrame
     source's columns; of a tombstone only the key, which is what its Kafka key spells.
     """
     key, *others = source.columns
-    row = struct([(key.name, _key(source)), *((c.name, name("json", c.name)) for c in others)])
+    row = struct([(key.name, _key(source)), *((c.name, name("read", "row", c.name)) for c in others)])
     return _decode(records, source, max_value_bytes).selectExpr(
         f"{text(source.name)} AS source",
         "topic",
@@ -48,34 +38,29 @@ def parse(records: DataFrame, source: Source, max_value_bytes: int) -> DataFrame
         "offset",
         "ts",
         "value",
-        f"{_reason(source, max_value_bytes)} AS reason",
+        """CASE
+            WHEN NOT tombstone THEN read.reason
+            WHEN keyless THEN 'tombstone-without-key'
+            WHEN dead_key IS NULL THEN 'tombstone-key-unreadable'
+        END AS reason""",
         "CASE WHEN tombstone THEN 'd' ELSE 'u' END AS op",
         f"{row} AS row",
     )
 
 
 def joinable(records: DataFrame, source: Source, max_value_bytes: int) -> DataFrame:
-    """Columns: partition, offset, ts (ms), gone, k, json.
+    """Columns: partition, offset, ts (ms), gone, k, row.
 
-    Good records with a key: null and empty keys stay off the join. Judges as `parse` does, without the words for
-    it: the smaller the plan, the shorter the pause at a checkpoint.
+    Good records with a key: null and empty keys stay off the join.
     """
     decoded = _decode(records, source, max_value_bytes).selectExpr(
-        "partition",
-        "offset",
-        "ts",
-        "tombstone AS gone",
-        f"tombstone OR {_is_good(source)} AS good",
-        f"{_key(source)} AS k",
-        "json",
+        "partition", "offset", "ts", "tombstone AS gone", f"{_key(source)} AS k", "read.row AS row"
     )
-    has_key = "k != ''" if source.columns[0].type is ColumnType.STRING else "k IS NOT NULL"
-    return decoded.where(f"good AND {has_key}").drop("good")
+    # Of what was refused there is no row, and so no key.
+    return decoded.where("k != ''" if source.columns[0].type is ColumnType.STRING else "k IS NOT NULL")
 
 
 def _decode(records: DataFrame, source: Source, max_value_bytes: int) -> DataFrame:
-    worth_parsing = f"{SIZE} > 0 AND {SIZE} <= {max_value_bytes} AND is_valid_utf8({TEXT})"
-    options = ", ".join(f"{text(option)}, {text(value)}" for option, value in JSON_OPTIONS.items())
     return records.selectExpr(
         "topic",
         "partition",
@@ -85,16 +70,26 @@ def _decode(records: DataFrame, source: Source, max_value_bytes: int) -> DataFra
         "value IS NULL AS tombstone",
         f"{_tombstone_key(source)} AS dead_key",
         "key IS NULL AS keyless",
-        f"CASE WHEN {worth_parsing} THEN from_json({TEXT}, {text(_schema(source))}, map({options})) END AS json",
+        f"{_reader(records.sparkSession, source, max_value_bytes)}(value) AS read",
     )
 
 
+def _reader(spark: SparkSession, source: Source, max_value_bytes: int) -> str:
+    """The name of the SQL function value → STRUCT<reason, row> for values of this source."""
+    names, types = [c.name for c in source.columns], [c.type.value for c in source.columns]
+    columns = ", ".join(f"{name(c.name)}: {SQL_TYPES[c.type]}" for c in source.columns)
+    fingerprint = hashlib.sha256(f"{columns} {max_value_bytes}".encode()).hexdigest()[:16]
+    function = f"pointsman_read_{fingerprint}"
+    jvm = spark._jvm
+    assert jvm is not None
+    result = jvm.org.apache.spark.sql.types.DataType.fromDDL(f"STRUCT<reason: STRING, row: STRUCT<{columns}>>")
+    reader = jvm.pointsman.RecordReader(names, types, max_value_bytes)
+    spark._jsparkSession.udf().register(function, reader, result)
+    return function
+
+
 def _key(source: Source) -> str:
-    return f"CASE WHEN tombstone THEN dead_key ELSE {name('json', source.columns[0].name)} END"
-
-
-def _schema(source: Source) -> str:
-    return ", ".join(f"{name(c.name)} {SQL_TYPES[c.type]}" for c in source.columns) + f", {name(CORRUPT)} STRING"
+    return f"CASE WHEN tombstone THEN dead_key ELSE {name('read', 'row', source.columns[0].name)} END"
 
 
 def _tombstone_key(source: Source) -> str:
@@ -102,26 +97,3 @@ def _tombstone_key(source: Source) -> str:
     if source.columns[0].type is ColumnType.STRING:
         return f"CASE WHEN is_valid_utf8({spelled}) THEN {spelled} END"
     return f"CASE WHEN {spelled} RLIKE {text(LONG_TEXT)} THEN try_cast({spelled} AS BIGINT) END"
-
-
-def _is_good(source: Source) -> str:
-    doubles = (name("json", c.name) for c in source.columns if c.type is ColumnType.DOUBLE)
-    finite = (f"NOT coalesce(abs({double}) = CAST('Infinity' AS DOUBLE), false)" for double in doubles)
-    whole = f"json IS NOT NULL AND {name('json', CORRUPT)} IS NULL"
-    return f"({' AND '.join((whole, *finite, ONE_VALUE))})"
-
-
-def _reason(source: Source, max_value_bytes: int) -> str:
-    """A stable code. The common case, a good record, is decided first."""
-    return f"""
-        CASE
-            WHEN {_is_good(source)} THEN CAST(NULL AS STRING)
-            WHEN tombstone THEN
-                CASE WHEN keyless THEN 'tombstone-without-key' WHEN dead_key IS NULL THEN 'tombstone-key-unreadable' END
-            WHEN {SIZE} = 0 THEN 'empty'
-            WHEN {SIZE} > {max_value_bytes} THEN 'too-large'
-            WHEN NOT is_valid_utf8({TEXT}) THEN 'bad-utf8'
-            WHEN try_parse_json({TEXT}) IS NULL OR NOT {ONE_VALUE} THEN 'not-json'
-            WHEN NOT startswith(schema_of_variant(try_parse_json({TEXT})), 'OBJECT') THEN 'not-an-object'
-            ELSE 'wrong-type'
-        END"""

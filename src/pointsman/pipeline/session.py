@@ -38,9 +38,9 @@ def open_session(settings: Settings, source_partitions: int) -> SparkSession:
         slots.check(told, source_partitions, state_partitions, master)
     conf = _defaults(settings, source_partitions)
     secrets = security.spark_secrets(settings)
-    if secrets:
-        found = [*compiling.SPARK_JARS.glob("*.jar"), *java.jars("spark").glob("*.jar")]
-        conf["spark.jars"] += f",{compiling.jar(java_command, settings.home.absolute(), 'SessionSecrets', found)}"
+    found = [*compiling.SPARK_JARS.glob("*.jar"), *java.jars("spark").glob("*.jar")]
+    for name in ("RecordReader", *(["SessionSecrets"] if secrets else [])):
+        conf["spark.jars"] += f",{compiling.jar(java_command, settings.home.absolute(), name, found)}"
     if master == "local" or master.startswith("local["):
         conf |= local_files.conf(java_command, settings.home.absolute())
     conf |= settings.spark.conf
