@@ -11,12 +11,12 @@ from pyspark.sql import SparkSession
 
 from pointsman.broker import java, security
 from pointsman.domain.errors import PipelineError
-from pointsman.pipeline import compiling, local_files, slots
+from pointsman.pipeline import compiling, local_files, slots, state_store
 from pointsman.settings import Settings
 
 REDACTED = "(?i)secret|password|token|access[.]?key|credential|jaas|keystore"
 LOOK_SECONDS = 0.25
-ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+PAUSE_MS = 5  # what the collector aims at: while it works, the join stands still
 # They move the filter on parsed records below the parsing, so that each record is parsed once more for every question.
 PUSH_DOWN = ",".join(
     f"org.apache.spark.sql.catalyst.optimizer.{rule}" for rule in ("PushDownPredicates", "PushPredicateThroughNonJoin")
@@ -94,11 +94,12 @@ def _defaults(settings: Settings, source_partitions: int) -> dict[str, str]:
         source_partitions, state_partitions, os.cpu_count() or 1
     )
     system = "".join(f" -D{name}={value}" for name, value in security.java_system_properties(settings).items())
+    java_options = f"-XX:MaxGCPauseMillis={PAUSE_MS}{system}"
     return {
         "spark.jars": ",".join(str(jar) for jar in sorted(java.jars("spark").glob("*.jar"))),
         "spark.driver.memory": settings.spark.driver_memory,
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_log_config(settings)}{system}",
-        **({"spark.executor.extraJavaOptions": system.strip()} if system else {}),
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_log_config(settings)} {java_options}",
+        "spark.executor.extraJavaOptions": java_options,
         "spark.redaction.regex": REDACTED,
         "spark.sql.redaction.options.regex": f"{REDACTED}|url",
         "spark.ui.enabled": "false",
@@ -120,13 +121,7 @@ def _defaults(settings: Settings, source_partitions: int) -> dict[str, str]:
         "spark.sql.adaptive.enabled": "false",
         # Its code would be written anew at every checkpoint, while the join stands still; records gain nothing by it.
         "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
-        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-        "spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage": "true",
-        "spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB": "512",
-        "spark.sql.streaming.stateStore.rocksdb.writeBufferSizeMB": "64",
-        "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
-        "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
+        **state_store.conf(state_partitions),
         # Every state store and log would keep four threads for it that never end, and the file system has its own.
         "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
         "spark.sql.optimizer.excludedRules": PUSH_DOWN,
