@@ -15,8 +15,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import lit
 
 from pointsman import settings as settings_module
+from pointsman.domain.generation import Generation, State
 from pointsman.domain.spec import JoinType, Source, Spec
-from pointsman.pipeline import join, parsing
+from pointsman.pipeline import join, parsing, views
 from tests.pipeline.feed import MALFORMED, ODD_BUT_GOOD, WRONG_ACCOUNTS, WRONG_USERS
 from tests.pipeline.oracle import Record, final_rows, judge
 
@@ -137,8 +138,19 @@ def test_every_record_is_judged_as_the_reference_says_and_joined_as_the_oracle_s
 @pytest.mark.parametrize("how", [JoinType.LEFT, JoinType.ASOF])
 def test_the_join_parses_a_record_once(spark: SparkSession, how: JoinType) -> None:
     spec = SPEC.with_overrides({}, how)
+    frames = {s.name: parsing.joinable(any_records(spark), s, 1_048_576) for s in spec.sources}
+    assert readings(join.final(frames, spec)) == len(spec.sources)
+
+
+def test_the_views_parse_a_record_once(spark: SparkSession) -> None:
+    generation = Generation(1, State.BUILDING, SPEC, {s.name: s.name for s in SPEC.sources}, "final", "nowhere")
+    frames = {s.name: parsing.parse(any_records(spark), s, 1_048_576) for s in SPEC.sources}
+    assert readings(views.views(frames, generation, "dead", 1)) == len(SPEC.sources)
+
+
+def any_records(spark: SparkSession) -> DataFrame:
     bytes_ = "cast(string(id) as binary)"
-    records = spark.range(1).selectExpr(
+    return spark.range(1).selectExpr(
         f"{bytes_} key",
         f"{bytes_} value",
         "string(id) topic",
@@ -146,6 +158,8 @@ def test_the_join_parses_a_record_once(spark: SparkSession, how: JoinType) -> No
         "id offset",
         "timestamp(id) timestamp",
     )
-    frames = {s.name: parsing.joinable(records, s, 1_048_576) for s in spec.sources}
-    plan = join.final(frames, spec)._jdf.queryExecution().executedPlan().toString()
-    assert plan.count("pointsman_read_") == len(spec.sources)
+
+
+def readings(frame: DataFrame) -> int:
+    """How often the plan has a value read."""
+    return int(frame._jdf.queryExecution().executedPlan().toString().count("pointsman_read_"))

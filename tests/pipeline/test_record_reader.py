@@ -15,8 +15,8 @@ from tests.pipeline.test_plan_batch import frames_of
 pytestmark = pytest.mark.spark
 COLUMNS = {"userId": "string", "name": "string", "age": "long", "balance": "double", "active": "boolean"}
 SPEC = settings_module.load(env={}, flags={"sources": {"users": {"columns": COLUMNS}}}).spec()
-DEEP = 5_000
-LONG_TEXT = "9" * 30_000
+DEEP = 1_000  # levels, the most that are read
+LONG_TEXT, DIGITS = "9" * 900_000, ",-0,1E+2147483648,0.0000001"
 
 
 def read(spark: SparkSession, *values: bytes) -> list[Row]:
@@ -48,6 +48,10 @@ def read(spark: SparkSession, *values: bytes) -> list[Row]:
                 b'{"age":"text"} and more',
                 b'{"age":"text",}',
                 b'{"name":{"a":1}',
+                b'{"name":1e}',
+                b"[" * (DEEP + 1) + b"]" * (DEEP + 1),
+                b'{"name":' + b"[" * DEEP + b"]" * DEEP + b"}",
+                b'{"other":' + b'{"o":' * 200_000,
             ],
         ),
         ("not-an-object", [b"0", b'""', b"true", b"[{}]", b" null ", b"[" * DEEP + b"]" * DEEP]),
@@ -83,8 +87,10 @@ def test_what_is_no_row_is_refused_for_the_first_reason_that_holds(
         (b'{"name":1e2}', {"name": "1e2"}),
         (b'{"name":' + LONG_TEXT.encode() + b"}", {"name": LONG_TEXT}),
         (b'{"name": [ 1.10, {"a" : null}, "\\u00e9" ] }', {"name": '[1.10,{"a":null},"é"]'}),
-        (b'{"name":' + b"[" * DEEP + b"]" * DEEP + b"}", {"name": "[" * DEEP + "]" * DEEP}),
-        (b'{"other":' + b'{"o":' * DEEP + b"1" + b"}" * DEEP + b',"age":1}', {"age": 1}),
+        (b'{"name":[' + LONG_TEXT.encode() + DIGITS.encode() + b"]}", {"name": f"[{LONG_TEXT}{DIGITS}]"}),
+        (b'{"name":' + b"[" * (DEEP - 1) + b"]" * (DEEP - 1) + b"}", {"name": "[" * (DEEP - 1) + "]" * (DEEP - 1)}),
+        (b'{"other":' + b'{"o":' * (DEEP - 1) + b"1" + b"}" * (DEEP - 1) + b',"age":1}', {"age": 1}),
+        (b'{"' + b"n" * 900_000 + b'":1,"age":1}', {"age": 1}),
         (b'{"name":"\\ud800"}', {"name": "?"}),
         (b'{"name":"a\\u0000b"}', {"name": "a\0b"}),
         (b'{"age":-9223372036854775808,"balance":9223372036854775808}', {"age": -(2**63), "balance": 2.0**63}),
@@ -95,6 +101,7 @@ def test_what_is_no_row_is_refused_for_the_first_reason_that_holds(
         (b'{"active":false}', {"active": False}),
         (b'{"\\u0061ge":7}', {"age": 7}),
     ],
+    ids=lambda found: repr(found)[:40],
 )
 def test_what_is_a_row_comes_out_as_it_was_sent(spark: SparkSession, value: bytes, expected: dict[str, Any]) -> None:
     [row] = read(spark, value)

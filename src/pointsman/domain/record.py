@@ -20,7 +20,7 @@ def problem(value: bytes | None, source: Source) -> str | None:
         return None
     try:
         data: Any = json.loads(value.decode())
-    except ValueError:
+    except (ValueError, RecursionError):
         return "is not JSON"
     if not isinstance(data, dict):
         return "is not a JSON object"

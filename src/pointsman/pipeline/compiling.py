@@ -16,6 +16,7 @@ from pointsman.domain.errors import EnvironmentProblem
 
 SOURCES = Path(__file__).parent / "java" / "pointsman"
 SPARK_JARS = Path(pyspark.__file__).parent / "jars"
+RELEASE = "17"  # the oldest Java that Spark runs on: an executor's may be older than ours
 
 
 def classes(java_command: str, home: Path, name: str, class_path: Iterable[Path]) -> Path:
@@ -24,14 +25,14 @@ def classes(java_command: str, home: Path, name: str, class_path: Iterable[Path]
     It is renamed when it is whole, so that a start that is cut short leaves no half of it.
     """
     source = SOURCES / f"{name}.java"
-    fingerprint = hashlib.sha256(pyspark.__version__.encode() + source.read_bytes()).hexdigest()[:16]
+    fingerprint = hashlib.sha256(f"{pyspark.__version__} {RELEASE}".encode() + source.read_bytes()).hexdigest()[:16]
     made = home / "java" / f"spark-{fingerprint}"
     if made.exists():
         return made
     made.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=made.parent) as folder:
         target = Path(folder) / "classes"
-        compiler = [java_command, "-m", "jdk.compiler/com.sun.tools.javac.Main", "-proc:none"]
+        compiler = [java_command, "-m", "jdk.compiler/com.sun.tools.javac.Main", "-proc:none", "--release", RELEASE]
         ran = subprocess.run(
             [*compiler, "-cp", os.pathsep.join(map(str, class_path)), "-d", str(target), str(source)],
             capture_output=True,

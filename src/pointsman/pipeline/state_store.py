@@ -26,7 +26,7 @@ def conf(state_partitions: int) -> dict[str, str]:
 
 
 def buffer_mb(state_partitions: int) -> int:
-    """Every state partition of a generation fills a buffer of this size; those of all generations fit into the memory.
+    """Every state partition of a generation fills a buffer of this size. With up to 16, those of all generations fit.
 
     A generation to which nothing comes keeps its buffers. Where they left no room, what a new one has written would be
     written out after every few records, and the many small files made into large ones, again and again.

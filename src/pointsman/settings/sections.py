@@ -150,7 +150,7 @@ class Pipeline(Section):
         0, ge=0, le=1000, description="real-time: longest wait before a shuffle buffer is sent; 0: from tasks and cores"
     )
     checkpoints: str = Field("", description="folder or URL for checkpoints; default: checkpoints in home")
-    max_value_bytes: int = Field(1_048_576, ge=1, description="a larger record value becomes a dead letter")
+    max_value_bytes: int = Field(1_048_576, ge=1, le=2**30, description="a larger record value becomes a dead letter")
 
 
 class Spark(Section):

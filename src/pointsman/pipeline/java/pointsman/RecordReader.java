@@ -5,11 +5,12 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
-import com.fasterxml.jackson.core.StreamWriteConstraints;
 import java.io.IOException;
 import java.io.StringWriter;
+import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
@@ -19,29 +20,32 @@ import org.apache.spark.unsafe.types.UTF8String;
 /**
  * A record's value → (reason, row): the row of its source's columns, or the reason why it is none.
  *
- * <p>The rules are those of docs/reference/records.md, and one pass over the bytes tells them all. Whatever the bytes
+ * <p>The rules are those of docs/reference/records.md, and one pass over the text tells them all. Whatever the bytes
  * are, it answers. Of no value at all it makes nothing.
  */
 public final class RecordReader implements UDF1<byte[], Row> {
+    private enum Type {
+        STRING,
+        LONG,
+        DOUBLE,
+        BOOLEAN
+    }
+
     private static final Object WRONG = new Object();
     private static final JsonFactory JSON = JsonFactory.builder()
-            // A value has a largest size, which bounds all that is in it.
+            // A value has a largest size, which bounds all in it but what many levels would take in memory.
             .streamReadConstraints(StreamReadConstraints.builder()
-                    .maxNestingDepth(Integer.MAX_VALUE)
+                    .maxNestingDepth(1000)
                     .maxNumberLength(Integer.MAX_VALUE)
                     .maxStringLength(Integer.MAX_VALUE)
                     .maxNameLength(Integer.MAX_VALUE)
                     .build())
-            .streamWriteConstraints(StreamWriteConstraints.builder()
-                    .maxNestingDepth(Integer.MAX_VALUE)
-                    .build())
-            // Names come from anybody: none is kept for the life of the process, nor refused for its hash.
-            .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
-            .disable(JsonFactory.Feature.FAIL_ON_SYMBOL_HASH_OVERFLOW)
+            // Names come from anybody: none is kept when its record has been read.
+            .disable(JsonFactory.Feature.CANONICALIZE_FIELD_NAMES)
             .build();
 
     private final Map<String, Integer> places = new HashMap<>();
-    private final String[] types;
+    private final Type[] types;
     private final int mostBytes;
 
     /** Columns by name and type, the latter as in the settings. */
@@ -49,7 +53,9 @@ public final class RecordReader implements UDF1<byte[], Row> {
         for (final String name : names) {
             places.put(name, places.size());
         }
-        this.types = types.toArray(new String[0]);
+        this.types = types.stream()
+                .map(type -> Type.valueOf(type.toUpperCase(Locale.ROOT)))
+                .toArray(Type[]::new);
         this.mostBytes = mostBytes;
     }
 
@@ -67,12 +73,9 @@ public final class RecordReader implements UDF1<byte[], Row> {
         if (!UTF8String.fromBytes(value).isValid()) {
             return refused("bad-utf8");
         }
-        if (looksLikeAnotherEncoding(value)) {
-            return refused("not-json");
-        }
-        try (JsonParser json = JSON.createParser(value)) {
+        try (JsonParser json = JSON.createParser(new String(value, StandardCharsets.UTF_8))) {
             return read(json);
-        } catch (final IOException notJson) {
+        } catch (final IOException | RuntimeException notJson) { // no record may end a query
             return refused("not-json");
         }
     }
@@ -109,46 +112,42 @@ public final class RecordReader implements UDF1<byte[], Row> {
         return right ? row : null;
     }
 
-    private static Object typed(final JsonParser json, final JsonToken token, final String type) throws IOException {
+    private static Object typed(final JsonParser json, final JsonToken token, final Type type) throws IOException {
         switch (type) {
-            case "string":
-                return token == JsonToken.VALUE_STRING ? json.getText() : asText(json, token);
-            case "long":
+            case STRING:
+                return token.isScalarValue() ? json.getText() : copied(json, token);
+            case LONG:
                 final boolean isLong = token == JsonToken.VALUE_NUMBER_INT
                         && json.getNumberType() != JsonParser.NumberType.BIG_INTEGER;
                 return isLong ? (Object) json.getLongValue() : WRONG;
-            case "double":
+            case DOUBLE:
                 if (!token.isNumeric()) {
                     return WRONG;
                 }
                 final double number = Double.parseDouble(json.getText());
                 return Double.isInfinite(number) ? WRONG : (Object) number;
-            case "boolean":
-                return token.isBoolean() ? (Object) json.getBooleanValue() : WRONG;
             default:
-                throw new IllegalStateException("no such type: " + type);
+                return token.isBoolean() ? (Object) json.getBooleanValue() : WRONG;
         }
     }
 
-    private static String asText(final JsonParser json, final JsonToken token) throws IOException {
-        if (token.isScalarValue()) {
-            return json.getText();
-        }
+    /** The array or object that begins here as text, without white space, its numbers with the digits they have. */
+    private static String copied(final JsonParser json, final JsonToken begins) throws IOException {
         final StringWriter text = new StringWriter();
         try (JsonGenerator out = JSON.createGenerator(text)) {
-            out.copyCurrentStructureExact(json);
+            JsonToken token = begins;
+            int depth = 0;
+            do {
+                depth += token.isStructStart() ? 1 : token.isStructEnd() ? -1 : 0;
+                if (token.isNumeric()) {
+                    out.writeNumber(json.getText());
+                } else {
+                    out.copyCurrentEvent(json);
+                }
+                token = depth > 0 ? json.nextToken() : null;
+            } while (token != null);
         }
         return text.toString();
-    }
-
-    /** Jackson would read UTF-16 and UTF-32, and pass over a byte order mark. None of it is JSON in UTF-8. */
-    private static boolean looksLikeAnotherEncoding(final byte[] value) {
-        for (int i = 0; i < Math.min(4, value.length); i++) {
-            if (value[i] == 0) {
-                return true;
-            }
-        }
-        return value[0] == (byte) 0xEF;
     }
 
     private static Row refused(final String reason) {
