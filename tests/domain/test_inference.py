@@ -40,7 +40,7 @@ def test_the_narrowest_type_that_takes_every_value(values: list[Any], kind: Colu
 
 
 def test_what_is_no_object_is_passed_over_and_columns_keep_their_order() -> None:
-    found = infer([b'{"b": 1}', b"{", b"[]", None, b"\xff", b'{"a": 2, "b": 3}'])
+    found = infer([b'{"b": 1}', b"{", b"[]", None, b"\xff", b"[" * 100_000, b'{"a": 2, "b": 3}'])
     assert list(found.columns) == ["b", "a"]
     assert found.records == 2
 
@@ -55,3 +55,7 @@ def test_the_key_is_the_preferred_one_or_the_first_that_all_share() -> None:
     assert common_key({"a": {"x": LONG, "id": STRING}, "b": {"id": STRING, "x": LONG}}, "id") == "id"
     assert common_key({"a": {"x": LONG, "y": STRING}, "b": {"y": STRING, "x": STRING}}, "id") == "y"
     assert common_key({"a": {"x": DOUBLE}, "b": {"x": DOUBLE}}, "x") is None
+
+
+def test_a_sample_that_is_nested_too_deep_is_refused_like_any_other_that_cannot_be_read() -> None:
+    assert problem(b'{"a":' + b"[" * 100_000, Source("s", "t", (Column("a", STRING),))) == "is not JSON"

@@ -56,7 +56,7 @@ def common_key(sources: Mapping[str, Mapping[str, ColumnType]], preferred: str) 
 def _object(value: bytes | None) -> dict[str, Any] | None:
     try:
         row = json.loads(value or b"")
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return row if isinstance(row, dict) else None
 
