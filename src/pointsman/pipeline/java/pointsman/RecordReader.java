@@ -100,12 +100,9 @@ public final class RecordReader implements UDF1<byte[], Row> {
         while (json.nextToken() == JsonToken.FIELD_NAME) {
             final Integer place = places.get(json.currentName());
             final JsonToken token = json.nextToken();
-            if (place != null && token != JsonToken.VALUE_NULL) {
-                final Object found = typed(json, token, types[place]);
-                right &= found != WRONG;
-                row[place] = found;
-            } else if (place != null) {
-                row[place] = null;
+            if (place != null) {
+                row[place] = token == JsonToken.VALUE_NULL ? null : typed(json, token, types[place]);
+                right &= row[place] != WRONG;
             }
             json.skipChildren();
         }
