@@ -77,6 +77,7 @@ async function refusedInTheForm() {
     text.includes("'users.curatd' does not exist") && text.includes("did you mean 'users.curated'"));
   expect(await page.isDisabled('button.primary'), 'what would be refused cannot be sent');
   await page.click('text=Undo');
+  await until('undo brings back the topic that is live', () => page.inputValue('#topic-users'), (text) => text === 'users');
 }
 
 async function switchFromTheForm() {
