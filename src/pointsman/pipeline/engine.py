@@ -68,8 +68,9 @@ class SparkEngine:
         if generation.number in self._runs:
             return
         starts, is_new = self._starts(generation)
-        is_new = is_new and generation.state is State.BUILDING
-        queries = Queries(self._spark, self._settings, generation, starts, is_new)
+        building = generation.state is State.BUILDING
+        others = building and bool(self._runs)
+        queries = Queries(self._spark, self._settings, generation, starts, is_new and building, others)
         run = self._runs[generation.number] = GenerationRun(queries, self._admin)
         run.start()
         if self._rehearsal and self._settings.pipeline.mode == "real-time":

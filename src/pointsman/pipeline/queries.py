@@ -15,7 +15,7 @@ from pointsman.broker import security
 from pointsman.broker.security import Role
 from pointsman.domain.generation import Generation
 from pointsman.domain.spec import JoinType, Source
-from pointsman.pipeline import checkpoints, join, parsing, sql, tasks, views
+from pointsman.pipeline import aside, checkpoints, join, parsing, sql, tasks, views
 from pointsman.settings import Settings
 
 NAMES = ("views", "join")
@@ -39,11 +39,13 @@ class Queries:
     generation: Generation
     starts: Mapping[str, Mapping[int, int]]  # source → partition → first offset, the same for both queries
     is_new: bool = False  # nothing was read yet: the checkpoint is empty
+    others: bool = False  # run meanwhile, and go first until this generation has caught up
 
     def start(self, name: str, pace: Pace) -> StreamingQuery:
         settings = self.settings
         place = f"{self.generation.checkpoint}/{name}"
         checkpoints.forget_unfinished(self.spark, place)
+        aside.let_go_first(self.spark, self.others and pace is Pace.CATCH_UP)
         producer = CATCH_UP_PRODUCER if pace is Pace.CATCH_UP else self._live_producer
         largest = len(self.generation.spec.sources) * settings.pipeline.max_value_bytes + 65_536
         writer = (

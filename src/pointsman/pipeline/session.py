@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from pyspark import SparkConf, SparkContext
@@ -11,11 +12,12 @@ from pyspark.sql import SparkSession
 
 from pointsman.broker import java, security
 from pointsman.domain.errors import PipelineError
-from pointsman.pipeline import compiling, local_files, slots, state_store
+from pointsman.pipeline import aside, compiling, local_files, slots, state_store
 from pointsman.settings import Settings
 
 REDACTED = "(?i)secret|password|token|access[.]?key|credential|jaas|keystore"
 LOOK_SECONDS = 0.25
+DISPATCHERS = 4
 PAUSE_MS = 5  # what the collector aims at: while it works, the join stands still
 # They move the filter on parsed records below the parsing, so that each record is parsed once more for every question.
 PUSH_DOWN = ",".join(
@@ -42,7 +44,7 @@ def open_session(settings: Settings, source_partitions: int) -> SparkSession:
     for name in ("RecordReader", *(["SessionSecrets"] if secrets else [])):
         conf["spark.jars"] += f",{compiling.jar(java_command, settings.home.absolute(), name, found)}"
     if master == "local" or master.startswith("local["):
-        conf |= local_files.conf(java_command, settings.home.absolute())
+        conf |= _local_defaults(java_command, settings.home.absolute(), conf)
     conf |= settings.spark.conf
     try:
         spark = _started(master, conf, secrets)
@@ -130,6 +132,19 @@ def _defaults(settings: Settings, source_partitions: int) -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         # It would ask the JVM several times over for every expression of a plan: seconds, on a busy machine.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
+    }
+
+
+def _local_defaults(java_command: str, home: Path, conf: Mapping[str, str]) -> dict[str, str]:
+    """More, for a session whose tasks all run in the driver."""
+    parts = local_files.conf(java_command, home), aside.conf(java_command, home)
+    return {
+        **parts[0],
+        **parts[1],
+        "spark.driver.extraClassPath": os.pathsep.join(part["spark.driver.extraClassPath"] for part in parts),
+        "spark.driver.extraJavaOptions": f"{conf['spark.driver.extraJavaOptions']} {aside.java_options()}",
+        # As many as slots otherwise, which are no cores here; and the collector looks at every thread there is.
+        "spark.rpc.netty.dispatcher.numThreads": str(DISPATCHERS),
     }
 
 
