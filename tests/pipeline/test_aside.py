@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -55,13 +54,13 @@ def nice_values_of_tasks(spark: SparkSession) -> Iterator[dict[str, int]]:
 
     def look() -> None:
         while not over.wait(0.005):
-            for thread in os.listdir(folder):
+            for thread in folder.iterdir():
                 try:
-                    name, values = (folder / thread / "stat").read_text().rsplit(")", 1)
+                    name, values = (thread / "stat").read_text().rsplit(")", 1)
                 except OSError:  # it has ended
                     continue
                 if TASK in name:
-                    seen[thread] = int(values.split()[NICE_FIELD])
+                    seen[thread.name] = int(values.split()[NICE_FIELD])
 
     looking = threading.Thread(target=look)
     looking.start()

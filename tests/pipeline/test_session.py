@@ -1,4 +1,4 @@
-"""How many slots there are, on a cluster whose executors come one by one."""
+"""What Spark is told, and how many slots there are on a cluster whose executors come one by one."""
 
 from __future__ import annotations
 
@@ -29,3 +29,14 @@ def test_executors_are_waited_for_until_there_are_enough_or_time_is_up(
     monkeypatch.setattr(session, "_executor_cores", spark.look)
     monkeypatch.setattr(session, "LOOK_SECONDS", 0.001)
     assert session.available_slots(cast(Any, spark), 10, wait_seconds=0.2) == seen
+
+
+def test_what_the_settings_tell_spark_replaces_ours_and_is_added_to_it_where_it_is_a_list() -> None:
+    ours = {"spark.jars": "a.jar,b.jar", "spark.driver.extraJavaOptions": "-Da=1", "spark.ui.enabled": "false"}
+    told = {"spark.jars": "c.jar", "spark.driver.extraJavaOptions": "-Da=2", "spark.plugins": "their.Plugin"}
+    assert session.together(ours, told | {"spark.ui.enabled": "true"}) == {
+        "spark.jars": "a.jar,b.jar,c.jar",
+        "spark.driver.extraJavaOptions": "-Da=1 -Da=2",
+        "spark.plugins": "their.Plugin",
+        "spark.ui.enabled": "true",
+    }

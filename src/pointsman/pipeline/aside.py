@@ -18,10 +18,11 @@ def conf(java_command: str, home: Path) -> dict[str, str]:
     return {
         "spark.plugins": "pointsman.StepAside",
         "spark.driver.extraClassPath": str(compiling.classes(java_command, home, "StepAside", jars)),
+        "spark.driver.extraJavaOptions": _java_options(),
     }
 
 
-def java_options() -> str:
+def _java_options() -> str:
     """What makes Java hand priorities on, all but those that it would give its own compiler over everybody else."""
     options = f"-XX:ThreadPriorityPolicy=1 -XX:JavaPriority1_To_OSPriority={NICE} -XX:CompilerThreadPriority=0"
     # Else it warns, on our standard output, that only root may raise them, and we never do.

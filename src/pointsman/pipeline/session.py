@@ -17,12 +17,23 @@ from pointsman.settings import Settings
 
 REDACTED = "(?i)secret|password|token|access[.]?key|credential|jaas|keystore"
 LOOK_SECONDS = 0.25
-DISPATCHERS = 4
 PAUSE_MS = 5  # what the collector aims at: while it works, the join stands still
 # They move the filter on parsed records below the parsing, so that each record is parsed once more for every question.
 PUSH_DOWN = ",".join(
     f"org.apache.spark.sql.catalyst.optimizer.{rule}" for rule in ("PushDownPredicates", "PushPredicateThroughNonJoin")
 )
+
+# Where all tasks run in the driver. As many dispatchers as slots otherwise, which are no cores here, and the collector
+# looks at every thread there is.
+LOCAL = {"spark.rpc.netty.dispatcher.numThreads": "4"}
+# What each of these names is added to what others name.
+LISTS = {
+    "spark.jars": ",",
+    "spark.plugins": ",",
+    "spark.driver.extraClassPath": os.pathsep,
+    "spark.driver.extraJavaOptions": " ",
+    "spark.executor.extraJavaOptions": " ",
+}
 
 
 def open_session(settings: Settings, source_partitions: int) -> SparkSession:
@@ -38,14 +49,15 @@ def open_session(settings: Settings, source_partitions: int) -> SparkSession:
     told = slots.told_by(master)
     if settings.pipeline.mode == "real-time" and told is not None:
         slots.check(told, source_partitions, state_partitions, master)
-    conf = _defaults(settings, source_partitions)
+    conf, home = _defaults(settings, source_partitions), settings.home.absolute()
     secrets = security.spark_secrets(settings)
     found = [*compiling.SPARK_JARS.glob("*.jar"), *java.jars("spark").glob("*.jar")]
     for name in ("RecordReader", *(["SessionSecrets"] if secrets else [])):
-        conf["spark.jars"] += f",{compiling.jar(java_command, settings.home.absolute(), name, found)}"
+        conf["spark.jars"] += f",{compiling.jar(java_command, home, name, found)}"
     if master == "local" or master.startswith("local["):
-        conf |= _local_defaults(java_command, settings.home.absolute(), conf)
-    conf |= settings.spark.conf
+        for part in (LOCAL, local_files.conf(java_command, home), aside.conf(java_command, home)):
+            conf = together(conf, part)
+    conf = together(conf, settings.spark.conf)
     try:
         spark = _started(master, conf, secrets)
     except Exception as error:
@@ -61,6 +73,12 @@ def open_session(settings: Settings, source_partitions: int) -> SparkSession:
             spark.stop()
             raise
     return spark
+
+
+def together(conf: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
+    """Both. Where they name the same setting, that of `more` holds, or comes last if the setting is a list."""
+    lists = conf.keys() & more.keys() & LISTS.keys()
+    return {**conf, **more, **{name: f"{conf[name]}{LISTS[name]}{more[name]}" for name in lists}}
 
 
 def _started(master: str, conf: dict[str, str], secrets: dict[str, str]) -> SparkSession:
@@ -132,19 +150,6 @@ def _defaults(settings: Settings, source_partitions: int) -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         # It would ask the JVM several times over for every expression of a plan: seconds, on a busy machine.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
-    }
-
-
-def _local_defaults(java_command: str, home: Path, conf: Mapping[str, str]) -> dict[str, str]:
-    """More, for a session whose tasks all run in the driver."""
-    parts = local_files.conf(java_command, home), aside.conf(java_command, home)
-    return {
-        **parts[0],
-        **parts[1],
-        "spark.driver.extraClassPath": os.pathsep.join(part["spark.driver.extraClassPath"] for part in parts),
-        "spark.driver.extraJavaOptions": f"{conf['spark.driver.extraJavaOptions']} {aside.java_options()}",
-        # As many as slots otherwise, which are no cores here; and the collector looks at every thread there is.
-        "spark.rpc.netty.dispatcher.numThreads": str(DISPATCHERS),
     }
 
 
