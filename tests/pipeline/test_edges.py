@@ -15,6 +15,7 @@ from tests.pipeline.oracle import final_rows
 
 pytestmark = [pytest.mark.spark, pytest.mark.broker]
 T0 = 1_700_000_000_000
+LONGER_AS_TEXT = ["\\" * 524_000]  # a mebibyte; in a string column, as JSON in JSON, twice that
 
 
 def row(user: str, **more: Any) -> bytes:
@@ -42,12 +43,14 @@ def test_values_of_a_mebibyte_are_joined_and_larger_ones_are_dead_letters(bench:
             ("users", 0, None, row("a", name="x" * room), T0),
             ("users", 0, None, row("b", name="y" * (room + 1)), T0),
             ("accounts", 0, None, json.dumps({"userId": "a", "accountType": "z" * 1_000_000}).encode(), T0),
+            ("users", 0, None, row("c", name=LONGER_AS_TEXT), T0),
+            ("accounts", 0, None, row("c", accountType=LONGER_AS_TEXT), T0),
         ]
     )
     generation = b.generation()
     b.run_until_covered(generation)
     assert b.final(generation) == final_rows(b.records(), generation.spec)
-    assert set(b.final(generation)) == {"a"}
+    assert set(b.final(generation)) == {"a", "c"}
     [(*_, letter)] = b.read([b.settings.names.dead_letters])
     letter = json.loads(letter or b"")
     assert letter["reason"] == "too-large"

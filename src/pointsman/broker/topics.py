@@ -51,10 +51,14 @@ def fixed_topics(settings: Settings) -> list[TopicPlan]:
 def generation_topics(generation: Generation, settings: Settings) -> list[TopicPlan]:
     partitions = settings.topics.changelog_partitions
     kept = {"retention.ms": str(settings.topics.retention_hours * 3_600_000)}
-    largest = len(generation.spec.sources) * settings.pipeline.max_value_bytes + 65_536
-    large = {"max.message.bytes": str(largest)}
+    large = {"max.message.bytes": str(largest_row(generation, settings))}
     views = [TopicPlan(topic, partitions, kept | large) for topic in generation.views.values()]
     return [*views, TopicPlan(generation.final, partitions, COMPACTED | large)]
+
+
+def largest_row(generation: Generation, settings: Settings) -> int:
+    """In bytes. JSON text in a string column is escaped once more, and then up to twice as long as it came."""
+    return 2 * len(generation.spec.sources) * settings.pipeline.max_value_bytes + 65_536
 
 
 class TopicAdmin:

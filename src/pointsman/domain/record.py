@@ -7,6 +7,7 @@ from typing import Any
 
 from pointsman.domain.spec import ColumnType, Source
 
+LONG_DIGITS = 20  # a longer number is no long; Python would refuse one of thousands of digits
 PYTHON_TYPES: dict[ColumnType, tuple[type, ...]] = {
     ColumnType.LONG: (int,),
     ColumnType.DOUBLE: (int, float),
@@ -19,7 +20,7 @@ def problem(value: bytes | None, source: Source) -> str | None:
     if value is None:
         return None
     try:
-        data: Any = json.loads(value.decode())
+        data: Any = json.loads(value.decode(), parse_int=_whole)
     except (ValueError, RecursionError):
         return "is not JSON"
     if not isinstance(data, dict):
@@ -32,3 +33,7 @@ def problem(value: bytes | None, source: Source) -> str | None:
         if not isinstance(found, allowed) or (isinstance(found, bool) and column.type is not ColumnType.BOOLEAN):
             return f"has {json.dumps(found)[:40]} for '{column.name}', which is a {column.type}"
     return None
+
+
+def _whole(digits: str) -> int | float:
+    return int(digits) if len(digits) <= LONG_DIGITS else float(digits)

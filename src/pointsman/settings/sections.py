@@ -150,13 +150,14 @@ class Pipeline(Section):
         0, ge=0, le=1000, description="real-time: longest wait before a shuffle buffer is sent; 0: from tasks and cores"
     )
     checkpoints: str = Field("", description="folder or URL for checkpoints; default: checkpoints in home")
-    max_value_bytes: int = Field(1_048_576, ge=1, le=2**30, description="a larger record value becomes a dead letter")
+    # A row of three sources with such values is as large as brokers take requests, 100 MiB.
+    max_value_bytes: int = Field(1_048_576, ge=1, le=2**24, description="a larger record value becomes a dead letter")
 
 
 class Spark(Section):
     master: str = Field("", description="Spark master; default local[n], with n generous")
     driver_memory: Heap = Field("2g", description="heap of the Spark driver")
-    conf: dict[str, str] = Field(default_factory=dict, description="further spark.* settings, passed through")
+    conf: dict[str, str] = Field(default_factory=dict, description="further spark.* settings")
 
     @field_validator("conf", mode="before")
     @classmethod
