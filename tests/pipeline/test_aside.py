@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,10 @@ from pointsman.domain.spec import Source
 from pointsman.pipeline import aside, run
 from tests.pipeline.conftest import Bench
 from tests.pipeline.feed import Sendable
+from tests.tables.stage import eventually
 
 pytestmark = pytest.mark.spark
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads what Linux tells of a thread")
 LOWEST, NORMAL = 1, 5  # as Java counts
 TASK = "Executor task"  # how the operating system knows a thread that is at work on one
 NICE_FIELD = 16  # of what follows the name in /proc/<process>/task/<thread>/stat
@@ -43,24 +46,25 @@ def test_tasks_step_aside_while_they_are_told_to_and_their_threads_are_not_used_
         assert {priority for _, priority in threads_of_tasks(spark)} == {NORMAL}
 
 
-@contextmanager
-def nice_values_of_tasks(spark: SparkSession) -> Iterator[dict[str, int]]:
-    """Thread → nice value, of those at work on tasks at some moment inside `with`, as the operating system has it."""
+def threads_of_jvm(spark: SparkSession) -> Iterator[tuple[str, str, int]]:
+    """Id, name and nice value of each, as the operating system has them."""
     jvm = spark._jvm
     assert jvm is not None
-    folder = Path(f"/proc/{jvm.java.lang.ProcessHandle.current().pid()}/task")
+    for thread in Path(f"/proc/{jvm.java.lang.ProcessHandle.current().pid()}/task").iterdir():
+        with suppress(OSError):  # it has ended
+            name, values = (thread / "stat").read_text().rsplit(")", 1)
+            yield thread.name, name, int(values.split()[NICE_FIELD])
+
+
+@contextmanager
+def nice_values_of_tasks(spark: SparkSession) -> Iterator[dict[str, int]]:
+    """Thread → nice value, of those at work on tasks at some moment inside `with`."""
     seen: dict[str, int] = {}
     over = threading.Event()
 
     def look() -> None:
         while not over.wait(0.005):
-            for thread in folder.iterdir():
-                try:
-                    name, values = (thread / "stat").read_text().rsplit(")", 1)
-                except OSError:  # it has ended
-                    continue
-                if TASK in name:
-                    seen[thread.name] = int(values.split()[NICE_FIELD])
+            seen.update({thread: nice for thread, name, nice in threads_of_jvm(spark) if TASK in name})
 
     looking = threading.Thread(target=look)
     looking.start()
@@ -71,13 +75,19 @@ def nice_values_of_tasks(spark: SparkSession) -> Iterator[dict[str, int]]:
         looking.join()
 
 
+@LINUX
+def test_nothing_in_the_jvm_is_put_over_what_others_run(spark: SparkSession) -> None:
+    """Root's Java would do so with its collector."""
+    assert min(nice for _, _, nice in threads_of_jvm(spark)) == os.getpriority(os.PRIO_PROCESS, 0)
+
+
 def some_users(source: Source) -> Iterator[Sendable]:
     for number in range(2_000):
         yield source.name, None, f"u{number}".encode(), f'{{"userId":"u{number}","age":40}}'.encode(), number
 
 
+@LINUX
 @pytest.mark.broker
-@pytest.mark.skipif(sys.platform != "linux", reason="reads what Linux tells of a thread")
 def test_only_a_build_beside_something_live_steps_aside_and_only_until_it_has_caught_up(
     bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -95,3 +105,7 @@ def test_only_a_build_beside_something_live_steps_aside_and_only_until_it_has_ca
         b.send(some_users(next(iter(b.settings.spec().sources))))
         b.await_covered(b.generation(2), engine)
     assert set(afterwards.values()) == {0}
+    with nice_values_of_tasks(b.spark) as mended:
+        next(query for query in b.spark.streams.active if query.name == "g2-join").stop()
+        eventually(lambda: engine.progress(2), lambda progress: progress.restarts == 1 and progress.ready)
+    assert set(mended.values()) == {0}

@@ -32,11 +32,11 @@ def test_executors_are_waited_for_until_there_are_enough_or_time_is_up(
 
 
 def test_what_the_settings_tell_spark_replaces_ours_and_is_added_to_it_where_it_is_a_list() -> None:
-    ours = {"spark.jars": "a.jar,b.jar", "spark.driver.extraJavaOptions": "-Da=1", "spark.ui.enabled": "false"}
-    told = {"spark.jars": "c.jar", "spark.driver.extraJavaOptions": "-Da=2", "spark.plugins": "their.Plugin"}
+    ours = {"spark.jars": "a.jar,b.jar", "spark.driver.defaultJavaOptions": "-Da=1", "spark.ui.enabled": "false"}
+    told = {"spark.jars": "c.jar", "spark.driver.defaultJavaOptions": "-Da=2", "spark.plugins": "their.Plugin"}
     assert session.together(ours, told | {"spark.ui.enabled": "true"}) == {
         "spark.jars": "a.jar,b.jar,c.jar",
-        "spark.driver.extraJavaOptions": "-Da=1 -Da=2",
+        "spark.driver.defaultJavaOptions": "-Da=1 -Da=2",
         "spark.plugins": "their.Plugin",
         "spark.ui.enabled": "true",
     }

@@ -68,13 +68,15 @@ class SparkEngine:
         if generation.number in self._runs:
             return
         starts, is_new = self._starts(generation)
-        building = generation.state is State.BUILDING
-        others = building and bool(self._runs)
-        queries = Queries(self._spark, self._settings, generation, starts, is_new and building, others)
-        run = self._runs[generation.number] = GenerationRun(queries, self._admin)
+        is_new = is_new and generation.state is State.BUILDING
+        queries = Queries(self._spark, self._settings, generation, starts, is_new)
+        run = self._runs[generation.number] = GenerationRun(queries, self._admin, self._any_serves)
         run.start()
         if self._rehearsal and self._settings.pipeline.mode == "real-time":
             self._rehearsal.begin(queries, lambda: run.progress().ready)
+
+    def _any_serves(self) -> bool:
+        return any(run.progress().ready for run in list(self._runs.values()))
 
     def progress(self, number: int) -> Progress:
         run = self._runs.get(number)

@@ -13,6 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from pointsman.broker import security
 from pointsman.broker.security import Role
+from pointsman.broker.topics import largest_row
 from pointsman.domain.generation import Generation
 from pointsman.domain.spec import JoinType, Source
 from pointsman.pipeline import aside, checkpoints, join, parsing, sql, tasks, views
@@ -22,6 +23,7 @@ NAMES = ("views", "join")
 CATCH_UP_PRODUCER = {"linger.ms": "5", "compression.type": "lz4", "batch.size": "262144"}
 PARTITIONS_PER_LINGER_MS, MOST_LINGER_MS = 4, 10
 VIEW_WAIT_MS_PER_PARTITION, MOST_VIEW_WAIT_MS = 8, 250
+BUFFER_BYTES = 33_554_432  # as producers have it unless told otherwise
 STAGGER = 1.3  # the views' checkpoints fall between the join's, so that one pause does not lengthen the other
 
 
@@ -39,15 +41,14 @@ class Queries:
     generation: Generation
     starts: Mapping[str, Mapping[int, int]]  # source → partition → first offset, the same for both queries
     is_new: bool = False  # nothing was read yet: the checkpoint is empty
-    others: bool = False  # run meanwhile, and go first until this generation has caught up
 
-    def start(self, name: str, pace: Pace) -> StreamingQuery:
+    def start(self, name: str, pace: Pace, steps_aside: bool = False) -> StreamingQuery:
         settings = self.settings
         place = f"{self.generation.checkpoint}/{name}"
         checkpoints.forget_unfinished(self.spark, place)
-        aside.let_go_first(self.spark, self.others and pace is Pace.CATCH_UP)
+        aside.let_go_first(self.spark, steps_aside)
         producer = CATCH_UP_PRODUCER if pace is Pace.CATCH_UP else self._live_producer
-        largest = len(self.generation.spec.sources) * settings.pipeline.max_value_bytes + 65_536
+        largest = largest_row(self.generation, settings)
         writer = (
             self._plans[name]
             .writeStream.queryName(f"g{self.generation.number}-{name}")
@@ -55,6 +56,7 @@ class Queries:
             .outputMode("update")
             .option("checkpointLocation", place)
             .option("kafka.max.request.size", str(largest))
+            .option("kafka.buffer.memory", str(max(BUFFER_BYTES, largest)))
         )
         client = security.spark_options(settings.own_cluster, Role.OWN)
         for key, value in (client | {f"kafka.{k}": v for k, v in producer.items()}).items():

@@ -7,13 +7,14 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pyspark.sql.streaming.query import StreamingQuery
 
 from pointsman.broker.tail import Tail, holds_records
 from pointsman.broker.topics import TopicAdmin
+from pointsman.domain.generation import State
 from pointsman.domain.progress import Phase, Progress
 from pointsman.pipeline.books import Books
 from pointsman.pipeline.faults import beyond_repair, explained, sentence
@@ -35,7 +36,8 @@ class Stopped(Exception):
 class GenerationRun:
     """Runs in a thread of its own from `start()` until, after `stop()`, it has `stopped`. `progress()` never blocks."""
 
-    def __init__(self, queries: Queries, admin: TopicAdmin) -> None:
+    def __init__(self, queries: Queries, admin: TopicAdmin, others: Callable[[], bool]) -> None:
+        """`others` tells whether another generation serves: a build steps aside for it."""
         self.generation = queries.generation
         self.ledger = Ledger(queries.generation)
         self._queries = queries
@@ -46,6 +48,7 @@ class GenerationRun:
         self._progress = Progress(Phase.CATCHING_UP)
         self._thread = threading.Thread(target=self._supervise, name=f"g{self.generation.number}", daemon=True)
         self._restarts, self._fault = 0, ""
+        self._building, self._others = queries.generation.state is State.BUILDING, others
         self.books = Books(queries.settings, queries.generation)
 
     def start(self) -> None:
@@ -156,8 +159,9 @@ class GenerationRun:
         written = self._written()
         total = _behind(self._queries.starts, before)
         began, first = time.monotonic(), written
+        steps_aside = self._building and self._others()
         for name in names:
-            self._running[name] = self._queries.start(name, Pace.CATCH_UP)
+            self._running[name] = self._queries.start(name, Pace.CATCH_UP, steps_aside)
         while any(self._running[name].isActive for name in names):
             self._pause(0.25)
             written = self._written()
@@ -202,7 +206,7 @@ class GenerationRun:
                 self._skip_markers(ends)
                 moved = now
             if gate and not ready and self.ledger.covers(gate):
-                ready = True
+                ready, self._building = True, False
                 read_to = self._admin.end_offsets(self.generation.topics)
                 self.books.count_past(
                     self._admin.start_offsets(self._counted()), {t: starts[t] for t in self._counted()}

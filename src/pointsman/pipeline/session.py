@@ -31,8 +31,8 @@ LISTS = {
     "spark.jars": ",",
     "spark.plugins": ",",
     "spark.driver.extraClassPath": os.pathsep,
-    "spark.driver.extraJavaOptions": " ",
-    "spark.executor.extraJavaOptions": " ",
+    "spark.driver.defaultJavaOptions": " ",
+    "spark.sql.optimizer.excludedRules": ",",
 }
 
 
@@ -118,8 +118,9 @@ def _defaults(settings: Settings, source_partitions: int) -> dict[str, str]:
     return {
         "spark.jars": ",".join(str(jar) for jar in sorted(java.jars("spark").glob("*.jar"))),
         "spark.driver.memory": settings.spark.driver_memory,
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_log_config(settings)} {java_options}",
-        "spark.executor.extraJavaOptions": java_options,
+        # Those of `extraJavaOptions` come after them, wherever an operator names some.
+        "spark.driver.defaultJavaOptions": f"-Dlog4j2.configurationFile={_log_config(settings)} {java_options}",
+        "spark.executor.defaultJavaOptions": java_options,
         "spark.redaction.regex": REDACTED,
         "spark.sql.redaction.options.regex": f"{REDACTED}|url",
         "spark.ui.enabled": "false",
