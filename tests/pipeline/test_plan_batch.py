@@ -143,9 +143,25 @@ def test_the_join_parses_a_record_once(spark: SparkSession, how: JoinType) -> No
 
 
 def test_the_views_parse_a_record_once(spark: SparkSession) -> None:
-    generation = Generation(1, State.BUILDING, SPEC, {s.name: s.name for s in SPEC.sources}, "final", "nowhere")
+    assert readings(views_of(spark, 1)) == len(SPEC.sources)
+
+
+def test_the_views_of_the_next_generation_run_the_code_of_the_first(spark: SparkSession) -> None:
+    jvm = spark._jvm
+    assert jvm is not None
+    compiled = jvm.org.apache.spark.metrics.source.CodegenMetrics.METRIC_COMPILATION_TIME()
+    views_of(spark, 1).collect()
+    before = compiled.getCount()
+    assert before > 0
+    views_of(spark, 2).collect()
+    assert compiled.getCount() == before
+
+
+def views_of(spark: SparkSession, number: int) -> DataFrame:
+    topics = {s.name: f"g{number}.{s.name}" for s in SPEC.sources}
+    generation = Generation(number, State.BUILDING, SPEC, topics, "final", "nowhere")
     frames = {s.name: parsing.parse(any_records(spark), s, 1_048_576) for s in SPEC.sources}
-    assert readings(views.views(frames, generation, "dead", 1)) == len(SPEC.sources)
+    return views.views(frames, generation, "dead", 1)
 
 
 def any_records(spark: SparkSession) -> DataFrame:

@@ -11,7 +11,7 @@ import pytest
 
 from pointsman.pipeline import rehearsal
 from pointsman.pipeline.queries import Queries
-from pointsman.pipeline.rehearsal import ROUNDS, Played, Rehearsal, short_batches
+from pointsman.pipeline.rehearsal import ROUNDS, Played, Rehearsal, first_parts, short_batches
 from tests.pipeline.conftest import Bench
 from tests.tables.stage import eventually
 
@@ -30,7 +30,7 @@ class Planned:
 
 
 @contextlib.contextmanager
-def no_batches(_: Queries) -> Iterator[Played]:
+def none(_: Queries) -> Iterator[Played]:
     yield lambda: True
 
 
@@ -46,7 +46,7 @@ def begun(it: Rehearsal, is_ready: Callable[[], bool]) -> Planned:
 
 
 def test_it_waits_for_the_queries_is_over_after_some_rounds_and_minds_no_error() -> None:
-    it, ready = Rehearsal(no_batches), threading.Event()
+    it, ready = Rehearsal(none, none), threading.Event()
     looked = threading.Event()
 
     def is_ready() -> bool:
@@ -63,7 +63,7 @@ def test_it_waits_for_the_queries_is_over_after_some_rounds_and_minds_no_error()
 
 
 def test_only_the_first_generation_of_a_session_is_rehearsed() -> None:
-    it = Rehearsal(no_batches)
+    it = Rehearsal(none, none)
     first = begun(it, lambda: True)
     second = begun(it, lambda: True)
     eventually(lambda: first.times == ROUNDS)
@@ -72,7 +72,7 @@ def test_only_the_first_generation_of_a_session_is_rehearsed() -> None:
 
 
 def test_it_ends_when_it_is_told() -> None:
-    it = Rehearsal(no_batches)
+    it = Rehearsal(none, none)
     begun(it, lambda: False)
     it.end()
     assert not any(thread.name == "rehearsal" for thread in threading.enumerate())
@@ -86,7 +86,7 @@ def test_it_is_over_only_when_enough_batches_have_ended_and_they_are_ended_with_
         yield played.is_set
         closed.set()
 
-    it = Rehearsal(batches)
+    it = Rehearsal(batches, none)
     planned = begun(it, lambda: True)
     eventually(lambda: planned.times == ROUNDS)
     assert not closed.wait(0.1)
@@ -94,6 +94,25 @@ def test_it_is_over_only_when_enough_batches_have_ended_and_they_are_ended_with_
     assert closed.wait(10)
     assert planned.times == ROUNDS
     it.end()
+
+
+def test_a_switch_is_played_once_the_checkpoints_were_and_not_when_it_is_to_end() -> None:
+    played = []
+
+    @contextlib.contextmanager
+    def switch(_: Queries) -> Iterator[Played]:
+        played.append(planned.times)
+        yield lambda: True
+
+    it = Rehearsal(none, switch)
+    planned = begun(it, lambda: True)
+    eventually(lambda: played == [ROUNDS])
+    it.end()
+    played.clear()
+    it = Rehearsal(none, switch)
+    begun(it, lambda: False)
+    it.end()
+    assert played == []
 
 
 @pytest.mark.spark
@@ -125,6 +144,42 @@ def test_short_batches_take_no_slots_of_a_master_that_was_named(bench: Callable[
     with short_batches(Queries(b.spark, b.settings, b.generation(), {})) as played:
         assert played()
         assert "rehearsal" not in {query.name for query in b.spark.streams.active}
+
+
+@pytest.mark.spark
+@pytest.mark.broker
+def test_the_first_parts_of_a_catch_up_are_read_into_nothing(
+    bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rehearsal, "PARTS", 2)
+    monkeypatch.setattr(rehearsal, "PART", 10)
+    b = bench()
+    b.make_topics(1)
+    users = [f"u{number}" for number in range(100)]
+    b.send([("users", 0, None, f'{{"userId":"{user}"}}'.encode(), 0) for user in users])
+    generation = b.generation()
+    with first_parts(Queries(b.spark, b.settings, generation, {})) as played:
+        eventually(played)
+        running = {query.name: query for query in b.spark.streams.active if query.name.startswith("rehearsal-")}
+        assert set(running) == {"rehearsal-views", "rehearsal-join"}
+        for query in running.values():
+            assert [report["numInputRows"] for report in query.recentProgress][:2] == [10, 10]
+        assert running["rehearsal-join"].recentProgress[0]["stateOperators"]
+    assert not any(query.name.startswith("rehearsal") for query in b.spark.streams.active)
+    assert not list(b.settings.home.glob("*rehearsal*"))
+    assert b.read([*generation.topics, b.settings.names.dead_letters]) == []
+
+
+@pytest.mark.spark
+@pytest.mark.broker
+@pytest.mark.parametrize("flags", [{"spark": {"master": "spark://somewhere:7077"}}, {"join": {"type": "asof"}}])
+def test_a_catch_up_is_not_played_on_a_master_that_was_named_nor_where_there_is_none(
+    bench: Callable[..., Bench], flags: dict[str, Any]
+) -> None:
+    b = bench(**flags)
+    with first_parts(Queries(b.spark, b.settings, b.generation(), {})) as played:
+        assert played()
+        assert not any(query.name.startswith("rehearsal") for query in b.spark.streams.active)
 
 
 @pytest.mark.spark

@@ -41,6 +41,7 @@ class Queries:
     generation: Generation
     starts: Mapping[str, Mapping[int, int]]  # source → partition → first offset, the same for both queries
     is_new: bool = False  # nothing was read yet: the checkpoint is empty
+    part: int = 0  # of a rehearsal: so many records of each source in a batch, if they are still there
 
     def start(self, name: str, pace: Pace, steps_aside: bool = False) -> StreamingQuery:
         settings = self.settings
@@ -50,7 +51,7 @@ class Queries:
         producer = CATCH_UP_PRODUCER if pace is Pace.CATCH_UP else self._live_producer
         largest = largest_row(self.generation, settings)
         writer = (
-            self._plans[name]
+            self.plans[name]
             .writeStream.queryName(f"g{self.generation.number}-{name}")
             .format("kafka")
             .outputMode("update")
@@ -79,7 +80,7 @@ class Queries:
         """What would run of each query, planned as a new batch is; nothing runs."""
         jvm = self.spark._jvm
         assert jvm is not None
-        plans = self._plans.values()
+        plans = self.plans.values()
         return [jvm.PythonSQLUtils.explainString(plan._jdf.queryExecution(), "simple") for plan in plans]
 
     @property
@@ -106,6 +107,8 @@ class Queries:
             .option("groupIdPrefix", f"{self.settings.kafka.group_prefix}spark")
             .option("kafka.isolation.level", "read_committed")
         )
+        if self.part:
+            reader = reader.option("maxOffsetsPerTrigger", self.part).option("failOnDataLoss", "false")
         if name == "views" and self.settings.pipeline.mode == "real-time":
             for key, value in self._unhurried.items():
                 reader = reader.option(key, value)
@@ -130,7 +133,7 @@ class Queries:
         return {"kafka.fetch.min.bytes": "262144", "kafka.fetch.max.wait.ms": str(wait)} if wait else {}
 
     @cached_property
-    def _plans(self) -> Mapping[str, DataFrame]:
+    def plans(self) -> Mapping[str, DataFrame]:
         """Made once: catch-up and live run the same plan, and making it is a long talk with the JVM."""
         return {name: self._plan(name) for name in NAMES}
 

@@ -1,7 +1,8 @@
-"""What every checkpoint consists of, played through beforehand: Spark does quicker what it has done a few times.
+"""What is yet to come, played through beforehand: Spark does quicker what it has done a few times.
 
-The join stands still while a batch ends and the next one is planned and begun: 2.6 s in a machine that has just
-started, half of that once this was played. The first minute, when all of it is still slow, is the time for that.
+A checkpoint: the join stands still while a batch ends and the next one is planned and begun, 2.6 s in a machine that
+has just started, half of that once this was played. And a switch: the next generation's catch-up. The first minute,
+when all of it is still slow, is the time for that.
 """
 
 from __future__ import annotations
@@ -11,18 +12,21 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 
 from pyspark.sql.streaming.query import StreamingQuery
 
 from pointsman.broker import security
 from pointsman.broker.security import Role
-from pointsman.pipeline import sql
+from pointsman.pipeline import aside, sql
 from pointsman.pipeline.queries import Queries
 
 ROUNDS, PAUSE_SECONDS = 10, 2.0
 BATCHES, BATCH = 7, "5 seconds"  # no batch may be shorter
+PARTS, PART = 5, 40_000  # batches of a catch-up, and the records of each source in one
 Played = Callable[[], bool]
+Piece = Callable[[Queries], AbstractContextManager[Played]]
 
 
 @contextlib.contextmanager
@@ -31,18 +35,53 @@ def short_batches(queries: Queries) -> Iterator[Played]:
 
     Not where the settings name a master: its slots are counted, and are for generations.
     """
-    settings = queries.settings
-    if settings.spark.master:
+    if queries.settings.spark.master:
         yield lambda: True
         return
+    with _stage(queries) as place:
+        query = _start(queries, place)
+        try:
+            yield lambda: _has_ended(query, BATCHES)
+        finally:
+            query.stop()
+
+
+@contextlib.contextmanager
+def first_parts(queries: Queries) -> Iterator[Played]:
+    """The oldest records are caught up with once more, into nothing, and step aside for what is live.
+
+    Not where the settings name a master, as above; nor for a generation that goes without a catch-up.
+    """
+    if queries.settings.spark.master or not queries.needs_catch_up:
+        yield lambda: True
+        return
+    with _stage(queries) as place, contextlib.ExitStack() as started:
+        aside.let_go_first(queries.spark, True)
+        started.callback(aside.let_go_first, queries.spark, False)
+        running = []
+        for name, plan in replace(queries, part=PART).plans.items():
+            writer = plan.writeStream.queryName(f"rehearsal-{name}").format("noop").outputMode("update")
+            query = writer.option("checkpointLocation", str(place / name)).trigger(availableNow=True).start()
+            started.callback(query.stop)
+            running.append(query)
+        yield lambda: all(_has_ended(query, PARTS) for query in running)
+
+
+@contextlib.contextmanager
+def _stage(queries: Queries) -> Iterator[Path]:
+    """A folder for checkpoints that nobody needs."""
+    settings = queries.settings
     place = settings.home.absolute() / f"{settings.topics.prefix}rehearsal"
     shutil.rmtree(place, ignore_errors=True)  # of one that was killed
-    query = _start(queries, place)
     try:
-        yield lambda: not query.isActive or (query.lastProgress or {"batchId": -1})["batchId"] + 1 >= BATCHES
+        yield place
     finally:
-        query.stop()
         shutil.rmtree(place, ignore_errors=True)
+
+
+def _has_ended(query: StreamingQuery, batches: int) -> bool:
+    """Whether so many of its batches have, or itself."""
+    return not query.isActive or bool((query.lastProgress or {"batchId": -1})["batchId"] + 1 >= batches)
 
 
 def _start(queries: Queries, place: Path) -> StreamingQuery:
@@ -64,8 +103,8 @@ def _start(queries: Queries, place: Path) -> StreamingQuery:
 class Rehearsal:
     """Once for a session, in a thread of its own: later generations find warm what the first has warmed."""
 
-    def __init__(self, play: Callable[[Queries], AbstractContextManager[Played]] = short_batches) -> None:
-        self._play_batches = play
+    def __init__(self, checkpoints: Piece = short_batches, switch: Piece = first_parts) -> None:
+        self._checkpoints, self._switch = checkpoints, switch
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -84,10 +123,13 @@ class Rehearsal:
         while not is_ready():
             if self._over.wait(PAUSE_SECONDS):
                 return
-        with contextlib.suppress(Exception), self._play_batches(queries) as played:  # a session that ends meanwhile
+        with contextlib.suppress(Exception), self._checkpoints(queries) as played:  # a session that ends meanwhile
             rounds = 0
             while not self._over.wait(PAUSE_SECONDS) and not (rounds >= ROUNDS and played()):
                 if rounds < ROUNDS:
                     rounds += 1
                     with contextlib.suppress(Exception):
                         queries.plan_again()
+        with contextlib.suppress(Exception), self._switch(queries) as played:
+            while not self._over.wait(PAUSE_SECONDS) and not played():
+                pass

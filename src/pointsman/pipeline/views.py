@@ -30,7 +30,8 @@ def _view(parsed: DataFrame, source: Source, generation: Generation, dead_letter
     letter = struct(
         [
             *((field, field) for field in ("source", "topic", "partition", "offset", "ts")),
-            ("generation", str(generation.number)),
+            # As a decimal: other numbers are part of the code that Spark makes, which would be new and cold each time.
+            ("generation", f"CAST({generation.number} AS DECIMAL)"),
             ("reason", "reason"),
             ("payload", f"base64(substring(value, 1, {PAYLOAD_BYTES}))"),
             ("length", "octet_length(value)"),
