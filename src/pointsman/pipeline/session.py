@@ -17,7 +17,9 @@ from pointsman.settings import Settings
 
 REDACTED = "(?i)secret|password|token|access[.]?key|credential|jaas|keystore"
 LOOK_SECONDS = 0.25
-PAUSE_MS = 5  # what the collector aims at: while it works, the join stands still
+# While the collector works, the join stands still. So it aims at short pauses, and does not look for classes to unload
+# whenever it marks what lives (30 ms): there is next to none, and those go once there is so much of them.
+COLLECTOR = "-XX:MaxGCPauseMillis=5 -XX:-ClassUnloadingWithConcurrentMark -XX:MetaspaceSize=512m"
 # They move the filter on parsed records below the parsing, so that each record is parsed once more for every question.
 PUSH_DOWN = ",".join(
     f"org.apache.spark.sql.catalyst.optimizer.{rule}" for rule in ("PushDownPredicates", "PushPredicateThroughNonJoin")
@@ -114,7 +116,7 @@ def _defaults(settings: Settings, source_partitions: int) -> dict[str, str]:
         source_partitions, state_partitions, os.cpu_count() or 1
     )
     system = "".join(f" -D{name}={value}" for name, value in security.java_system_properties(settings).items())
-    java_options = f"-XX:MaxGCPauseMillis={PAUSE_MS}{system}"
+    java_options = f"{COLLECTOR}{system}"
     return {
         "spark.jars": ",".join(str(jar) for jar in sorted(java.jars("spark").glob("*.jar"))),
         "spark.driver.memory": settings.spark.driver_memory,
