@@ -80,7 +80,7 @@ def _stage(queries: Queries) -> Iterator[Path]:
 
 
 def _has_ended(query: StreamingQuery, batches: int) -> bool:
-    """Whether so many of its batches have, or itself."""
+    """Whether it has, or so many of its batches have."""
     return not query.isActive or bool((query.lastProgress or {"batchId": -1})["batchId"] + 1 >= batches)
 
 
