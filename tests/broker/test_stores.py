@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pointsman.broker import clients
+from pointsman.broker import clients, stores
+from pointsman.broker.embedded import EmbeddedBroker, free_port
 from pointsman.broker.feeds import KafkaControlFeed, KafkaTablesServers
 from pointsman.broker.generation_topics import KafkaGenerationTopics
 from pointsman.broker.stores import KafkaCatalogStore
@@ -19,13 +23,13 @@ from pointsman.broker.topics import TopicAdmin, fixed_topics
 from pointsman.domain.catalog import Catalog
 from pointsman.domain.control import ControlMessage, Rules
 from pointsman.domain.cutover import Limits
-from pointsman.domain.errors import FencedOut
+from pointsman.domain.errors import BrokerError, FencedOut
 from pointsman.domain.journal import Entry, Level
 from pointsman.domain.status import Health, Status
 from pointsman.domain.verdict import Outcome, Verdict
 from pointsman.memory import MemoryEngine, World
 from pointsman.orchestrator import Orchestrator
-from pointsman.settings import Settings
+from pointsman.settings import Settings, load
 
 pytestmark = pytest.mark.broker
 
@@ -146,6 +150,37 @@ def feed(live_settings: Settings, admin: TopicAdmin) -> Iterator[KafkaControlFee
     made = KafkaControlFeed(live_settings, admin)
     yield made
     made.close()
+
+
+def test_a_store_writes_again_after_a_broker_that_was_silent_for_longer_than_a_write_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stores, "SECONDS", 3.0)
+    with EmbeddedBroker(tmp_path / "broker", free_port()) as broker:
+        here = load(env={}, toml=None, flags={"home": str(tmp_path), "kafka": {"bootstrap_servers": broker.address}})
+        admin = TopicAdmin(here)
+        admin.ensure(fixed_topics(here))
+        store = KafkaCatalogStore(here)
+        store.load()
+        store.report(STATUS)
+        assert broker.pid is not None
+        os.kill(broker.pid, signal.SIGSTOP)
+        try:
+            with pytest.raises(BrokerError):
+                store.report(STATUS, [ENTRY])
+        finally:
+            os.kill(broker.pid, signal.SIGCONT)
+
+        def written() -> bool:
+            try:
+                store.report(STATUS, [replace(ENTRY, message="after it")])
+            except BrokerError:
+                return False
+            return True
+
+        _until(written, 40)
+        assert "after it" in [entry["msg"] for entry in records(here, admin, here.names.journal)]
+        store.close()
 
 
 def test_the_control_feed_reads_on_from_where_it_is_told(live_settings: Settings, feed: KafkaControlFeed) -> None:

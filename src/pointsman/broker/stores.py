@@ -27,8 +27,10 @@ from pointsman.settings import Settings
 log = logging.getLogger(__name__)
 SECONDS = 30.0
 CLAIM_SECONDS = 2.0  # a new orchestrator writes its name into the catalog well within this after fencing
+UNBEGUN = KafkaError._CONFLICT  # the end of an earlier transaction was not waited for long enough
 # After these the producer is of no use, or it is not known whether the transaction was committed.
 NEEDS_ANOTHER = {
+    UNBEGUN,
     KafkaError._FENCED,
     KafkaError._STATE,
     KafkaError._TIMED_OUT,
@@ -88,7 +90,7 @@ class KafkaCatalogStore:
             if problem.code() not in NEEDS_ANOTHER and not problem.fatal():
                 raise self._broker_error(problem) from error
             log.warning("the catalog's producer must start anew: %s", problem.str())
-            if not self._found_written(batch):
+            if not self._found_written(batch) or problem.code() == UNBEGUN:
                 self._retry(batch)
 
     def _attempt(self, batch: list[Record]) -> None:
