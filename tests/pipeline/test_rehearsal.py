@@ -34,6 +34,11 @@ def none(_: Queries) -> Iterator[Played]:
     yield lambda: True
 
 
+@contextlib.contextmanager
+def endless(_: Queries) -> Iterator[Played]:
+    yield lambda: False
+
+
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rehearsal, "PAUSE_SECONDS", 0.001)
@@ -111,6 +116,10 @@ def test_a_switch_is_played_once_the_checkpoints_were_and_not_when_it_is_to_end(
     played.clear()
     it = Rehearsal(none, switch)
     begun(it, lambda: False)
+    it.end()
+    it = Rehearsal(endless, switch)
+    planned = begun(it, lambda: True)
+    eventually(lambda: planned.times == ROUNDS)
     it.end()
     assert played == []
 

@@ -130,6 +130,8 @@ class Rehearsal:
                     rounds += 1
                     with contextlib.suppress(Exception):
                         queries.plan_again()
+        if self._over.is_set():
+            return
         with contextlib.suppress(Exception), self._switch(queries) as played:
             while not self._over.wait(PAUSE_SECONDS) and not played():
                 pass
